@@ -1,0 +1,47 @@
+# Two commands for a newcomer, each doing its own set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test test-nojit check format bench wheel clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("breathcast needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV) (once; about a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $(READY)
+
+setup: $(READY)  ## make the virtual environment
+
+demo: $(READY)  ## compare all methods on simulated recordings, and write a report
+	$(BIN)/breathcast demo -o demo
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest
+
+test-nojit: $(READY)  ## run the tests of the kernels with compilation off, so that coverage sees them
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels tests/checks --cov=breathcast.kernels --cov-report=term-missing
+
+check: $(READY)  ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## put the code in its usual form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## measure speed, as ratios within one run
+	$(BIN)/python benchmarks/speed.py
+
+wheel: $(READY)  ## build the wheel and the source archive
+	$(BIN)/python -m build --outdir dist
+
+clean:  ## remove everything that these commands made
+	rm -rf $(VENV) build dist demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage

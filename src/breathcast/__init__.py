@@ -1,0 +1,1 @@
+"""breathcast forecasts the positions of breathing markers. Research use only; not a medical device."""
