@@ -1,0 +1,201 @@
+"""Several methods on several recordings at several horizons: the table of all scores."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from breathcast.evaluation.evaluate import IMMEDIATE_WARNING, Evaluation, evaluate
+from breathcast.evaluation.scores import SCORES, Score, over_cases
+from breathcast.forecasters.method import Array, Feedback, Method
+from breathcast.recordings.recording import Recording
+from breathcast.version import __version__
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one method reached on one recording at one horizon."""
+
+    method: Method
+    recording: str
+    horizon: float  # s, as asked
+    used: float  # s, the nearest number of samples
+    scores: dict[str, Score]
+    seconds: float  # wall time of all runs, compilation not included
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Forecast and truth over the test part, first run, for a figure."""
+
+    recording: str
+    horizon: float
+    times: Array  # (N), s
+    markers: tuple[str, ...]
+    truth: Array  # (N, marker, dimension), mm, NaN where missing
+    forecasts: dict[str, Array] = field(default_factory=dict)  # by method name, like `truth`
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cases of a comparison, in the order methods × recordings × horizons, and what they were run with."""
+
+    methods: tuple[Method, ...]
+    recordings: tuple[Recording, ...]
+    horizons: tuple[float, ...]
+    feedback: Feedback
+    runs: int
+    seed: int
+    test_start: float
+    cases: tuple[Case, ...]
+    traces: tuple[Trace, ...]  # one for each recording, at the middle horizon
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader of these numbers must know first; None with delayed feedback."""
+        return IMMEDIATE_WARNING if self.feedback == "immediate" else None
+
+    def average(
+        self, method: Method, *, score: str, horizon: float | None = None, recordings: Sequence[str] | None = None
+    ) -> Score:
+        """Mean of a score over recordings (all, or those named) and over horizons (all, or the one given)."""
+        return over_cases(case.scores[score] for case in self._select(method, horizon, recordings))
+
+    def _select(self, method: Method, horizon: float | None, recordings: Sequence[str] | None) -> Iterator[Case]:
+        for case in self.cases:
+            wanted = recordings is None or case.recording in recordings
+            if wanted and case.method == method and horizon in (None, case.horizon):
+                yield case
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, ready for JSON: settings, averages by method, by method and horizon, and every case."""
+        return {
+            "breathcast": __version__,
+            "notice": "Research use only; not a medical device; not for beam control.",
+            "feedback": self.feedback,
+            "warning": self.warning,
+            "runs": self.runs,
+            "seed": self.seed,
+            "test_start_s": self.test_start,
+            "horizons_s": list(self.horizons),
+            "recordings": [
+                {"name": r.name, "rate_hz": r.rate, "duration_s": r.duration, "labels": r.labels, "notes": r.notes}
+                for r in self.recordings
+            ],
+            "methods": [
+                {
+                    **method.to_dict(),
+                    "title": method.title,
+                    "average": {s: self.average(method, score=s).to_dict() for s in SCORES},
+                    "by_horizon": [
+                        {"horizon_s": h} | {s: self.average(method, score=s, horizon=h).to_dict() for s in SCORES}
+                        for h in self.horizons
+                    ],
+                }
+                for method in self.methods
+            ],
+            "cases": [
+                {
+                    "method": case.method.name,
+                    "recording": case.recording,
+                    "horizon_s": case.horizon,
+                    "horizon_used_s": case.used,
+                    "seconds": case.seconds,
+                    "scores": {name: value.to_dict() for name, value in case.scores.items()},
+                }
+                for case in self.cases
+            ],
+        }
+
+
+def compare(
+    methods: Iterable[Method],
+    recordings: Iterable[Recording],
+    *,
+    horizons: Sequence[float] = (0.1, 0.5, 1.0, 2.0),
+    feedback: Feedback = "delayed",
+    runs: int = 5,
+    seed: int = 0,
+    test_start: float = 60.0,
+    workers: int | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Comparison:
+    """Evaluate each method on each recording at each horizon, the cases shared out between the cores.
+
+    `progress(done, total, what)` is called after each case, from any thread, one at a time.
+    """
+    methods, recordings = tuple(methods), tuple(recordings)
+    cells = [(method, recording, h) for method in methods for recording in recordings for h in horizons]
+    middle = sorted(horizons)[len(horizons) // 2]
+    lock, done = threading.Lock(), 0
+    _warm_up(methods, recordings)
+
+    def work(cell: tuple[Method, Recording, float]) -> tuple[Case, Evaluation | None]:
+        nonlocal done
+        method, recording, horizon = cell
+        begin = time.perf_counter()
+        result = evaluate(
+            method,
+            recording,
+            horizon=horizon,
+            feedback=feedback,
+            runs=runs,
+            seed=seed,
+            test_start=test_start,
+            workers=1,
+        )
+        seconds = time.perf_counter() - begin
+        with lock:
+            done += 1
+            if progress is not None:
+                progress(done, len(cells), f"{method.name} on {recording.name}")
+        case = Case(method, recording.name, horizon, result.steps / result.rate, result.scores, seconds)
+        return case, result if horizon == middle else None
+
+    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+    try:
+        results = list(pool.map(work, cells))
+    finally:  # after Ctrl-C or an error: finish the case in hand, start no other
+        pool.shutdown(cancel_futures=True)
+    return Comparison(
+        methods=methods,
+        recordings=recordings,
+        horizons=tuple(horizons),
+        feedback=feedback,
+        runs=runs,
+        seed=seed,
+        test_start=test_start,
+        cases=tuple(case for case, _ in results),
+        traces=_traces(recordings, [kept for _, kept in results if kept is not None]),
+    )
+
+
+def _warm_up(methods: Sequence[Method], recordings: Sequence[Recording]) -> None:
+    """Compile once, before the threads start: two that compile the same kernel would wait for each other."""
+    if recordings:
+        first = recordings[0]
+        for method in methods:
+            method.start(rate=1.0, markers=1, dimension=first.dimension, horizons=[1.0]).extend(first.positions[:1, :1])
+
+
+def _traces(recordings: Sequence[Recording], kept: Sequence[Evaluation]) -> tuple[Trace, ...]:
+    traces: dict[str, Trace] = {}
+    names = {recording.name: recording.markers for recording in recordings}
+    for result in kept:
+        trace = traces.setdefault(
+            result.recording,
+            Trace(
+                result.recording,
+                result.horizon,
+                result.times[result.test],
+                names[result.recording],
+                result.truth[result.test],
+            ),
+        )
+        trace.forecasts[result.method.name] = result.predictions[0, result.test]
+    return tuple(traces.values())

@@ -1,0 +1,162 @@
+"""One method on one recording at one horizon: forecasts beside the truth, and scores over runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breathcast.errors import BreathcastError
+from breathcast.evaluation.scores import SCORES, Score, over_runs, score
+from breathcast.forecasters.method import Array, Feedback, Method
+from breathcast.forecasters.stream import Stream, horizon_steps
+from breathcast.recordings.recording import Recording
+
+IMMEDIATE_WARNING = "uses targets before they can be measured"
+_RUNS_PER_CALL = 8  # runs in one compiled call: enough to share its overhead, few enough to share out between cores
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Forecasts aligned with what they forecast: row n of every array belongs to the time `times[n]`."""
+
+    method: Method
+    recording: str
+    horizon: float  # s, as asked
+    steps: int  # the same in samples; steps / rate is the horizon that was used
+    rate: float
+    feedback: Feedback
+    seed: int
+    test_start: float  # s
+    times: Array  # (N), s, of the target
+    truth: Array  # (N, marker, dimension), mm
+    predictions: Array  # (runs, N, marker, dimension), mm, issued `steps` samples before
+    learned: NDArray[np.bool_]  # (runs, N), False where the last known position stands in
+    imputed: NDArray[np.bool_]  # (N), whether the forecast rests on samples that were missing
+    test: NDArray[np.bool_]  # (N), which rows are scored
+    diverged: NDArray[np.bool_]  # (runs), whether a run gave a forecast that was not finite
+    scores: dict[str, Score]
+    loss: Array  # (N), ½ ‖error‖² over all coordinates, mm², mean over the runs that did not diverge
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader of these numbers must know first; None with delayed feedback."""
+        return IMMEDIATE_WARNING if self.feedback == "immediate" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the arrays, ready for JSON."""
+        return {
+            "method": self.method.to_dict(),
+            "recording": self.recording,
+            "horizon_s": self.horizon,
+            "horizon_used_s": self.steps / self.rate,
+            "feedback": self.feedback,
+            "warning": self.warning,
+            "seed": self.seed,
+            "test_start_s": self.test_start,
+            "scores": {name: value.to_dict() for name, value in self.scores.items()},
+        }
+
+
+def evaluate(
+    method: Method,
+    recording: Recording,
+    *,
+    horizon: float,
+    feedback: Feedback = "delayed",
+    runs: int = 1,
+    seed: int = 0,
+    test_start: float = 60.0,
+    test_end: float | None = None,
+    workers: int | None = None,
+) -> Evaluation:
+    """Run a method over a recording, `runs` times with other random numbers, and score it from `test_start` s on.
+
+    With `feedback="delayed"` a target is learned when it is measured. `feedback="immediate"` is the published protocol,
+    which uses targets before they can be measured: to reproduce and compare, not attainable in real time.
+    A method without chance is run once. The runs share the cores (`workers`, all by default).
+    """
+    if runs < 1:
+        raise BreathcastError(f"{runs} runs are asked for", cure="ask for at least one")
+    steps = horizon_steps(horizon, recording.rate)
+    first, last = _test_part(recording, method, steps, test_start, test_end)
+    numbers = range(runs if method.random else 1)
+    chunks = [tuple(numbers[i : i + _RUNS_PER_CALL]) for i in range(0, len(numbers), _RUNS_PER_CALL)]
+    cores = workers or os.cpu_count() or 1
+    if len(chunks) < cores < 2 * len(numbers):
+        chunks = [tuple(part.tolist()) for part in np.array_split(np.array(numbers), min(cores, len(numbers)))]
+
+    def work(chunk: Sequence[int]) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+        stream = Stream(
+            method,
+            rate=recording.rate,
+            markers=len(recording.markers),
+            dimension=recording.dimension,
+            horizons=[horizon],
+            seed=seed,
+            runs=chunk,
+            feedback=feedback,
+        )
+        result = stream.extend(recording.positions[:last])
+        stop = last - steps
+        return result.positions[:, :stop, 0], result.learned[:, :stop, 0], result.imputed[:stop, 0]
+
+    if len(chunks) == 1 or cores == 1:
+        parts = [work(chunk) for chunk in chunks]
+    else:
+        with ThreadPoolExecutor(cores) as pool:
+            parts = list(pool.map(work, chunks))
+    predictions = np.concatenate([part[0] for part in parts])
+    learned = np.concatenate([part[1] for part in parts])
+    truth = recording.positions[steps:last]
+    test = np.arange(steps, last) >= first
+    begun = np.logical_or.accumulate(learned, axis=1)
+    diverged: NDArray[np.bool_] = np.asarray((begun & ~learned).any(axis=1))
+    tables = [score(run[test], truth[test]) for run in predictions[~diverged]]
+    errors = np.nan_to_num(predictions[~diverged] - truth)
+    loss = 0.5 * (errors**2).sum(axis=(2, 3)).mean(axis=0) if tables else np.full(len(truth), np.nan)
+    lost = int(diverged.sum())
+    scores = {key: over_runs([t[key] for t in tables], random=method.random, diverged=lost) for key in SCORES}
+    return Evaluation(
+        method=method,
+        recording=recording.name,
+        horizon=horizon,
+        steps=steps,
+        rate=recording.rate,
+        feedback=feedback,
+        seed=seed,
+        test_start=test_start,
+        times=recording.times[steps:last],
+        truth=truth,
+        predictions=predictions,
+        learned=learned,
+        imputed=parts[0][2],
+        test=test,
+        diverged=diverged,
+        scores=scores,
+        loss=loss,
+    )
+
+
+def _test_part(
+    recording: Recording, method: Method, steps: int, test_start: float, test_end: float | None
+) -> tuple[int, int]:
+    """The first sample that is scored, and the one after the last; or an error that says what would fit."""
+    first = round(test_start * recording.rate)
+    last = len(recording) if test_end is None else min(len(recording), round(test_end * recording.rate))
+    if last - first < 2:
+        raise BreathcastError(
+            f"{recording.name} lasts {recording.duration:.1f} s and the test part starts at {test_start:g} s",
+            cure="give a longer recording, or an earlier start of the test part (test_start, --test-start)",
+        )
+    if first < steps:
+        raise BreathcastError(
+            f"the test part starts at {test_start:g} s, before a forecast for it can be issued",
+            cure=f"start it at {steps / recording.rate:g} s or later",
+        )
+    return first, last

@@ -1,0 +1,124 @@
+"""The contract of a forecasting method: a small frozen dataclass of hyper-parameters that makes learners."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breathcast.errors import BreathcastError
+
+if TYPE_CHECKING:
+    from breathcast.forecasters.stream import Stream
+
+Array: TypeAlias = NDArray[np.float64]
+Feedback: TypeAlias = Literal["delayed", "immediate"]
+Scale: TypeAlias = Literal["standard", "displacement", "none"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a learner is made for: one horizon of one recording, for one or many random runs at once."""
+
+    rate: float  # samples per second
+    width: int  # p, coordinates in a sample
+    horizon: int  # h, samples ahead
+    feedback: Feedback = "delayed"
+    seed: int = 0
+    runs: tuple[int, ...] = (0,)
+
+    def samples(self, seconds: float) -> int:
+        """How many samples `seconds` are, at least one."""
+        return max(1, round(seconds * self.rate))
+
+
+class Learner(ABC):
+    """A method at work on one horizon. All that it remembers is in plain arrays; its caller keeps the series."""
+
+    window: int  # how many samples, the newest included, a forecast reads
+    reach: int  # how many samples before the newest it may still read
+
+    @abstractmethod
+    def advance(
+        self, series: Array, clean: NDArray[np.int64], origin: int, first: int, last: int, speak: int, out: Array
+    ) -> None:
+        """Take in the samples first..last-1 of `series`, and write what is forecast h samples beyond each of them.
+
+        series  (n, p), scaled, imputed where missing; its row `origin` is where the recording begins (may be negative)
+        clean   (n), how many samples in a row, up to this one, were really measured: learn from no others
+        speak   no forecast is wanted before this sample
+        out     (runs, last - first, p), filled with NaN; a row stays NaN where there is no forecast yet
+        """
+
+    @abstractmethod
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all arrays that the next step depends on."""
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on, bit for bit, from what `state` gave."""
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """Hyper-parameters of a forecasting method: comparable, hashable, JSON-able; times are in seconds."""
+
+    name: ClassVar[str]  # as on the command line
+    title: ClassVar[str]  # as in a table
+    random: ClassVar[bool] = False  # whether a run depends on the seed
+    scale: ClassVar[Scale] = "standard"  # zero mean and unit spread over `training`, from the first sample, or as it is
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {}  # what the published studies searched
+
+    training: float = (
+        30.0  # s at the start of a recording, from which the scale is taken; no forecast of its own before
+    )
+
+    @abstractmethod
+    def learner(self, task: Task) -> Learner:
+        """Return a fresh learner for this task."""
+
+    def start(
+        self,
+        *,
+        rate: float,
+        markers: int,
+        dimension: int = 3,
+        horizons: Sequence[float],
+        seed: int = 0,
+    ) -> Stream:
+        """Open a stream: `update(position)` learns from what was just measured and forecasts each horizon (in s)."""
+        from breathcast.forecasters.stream import Stream
+
+        return Stream(self, rate=rate, markers=markers, dimension=dimension, horizons=horizons, seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and the hyper-parameters, ready for JSON."""
+        return {"method": self.name, **dataclasses.asdict(self)}
+
+    @classmethod
+    def hyperparameters(cls) -> dict[str, Any]:
+        """Return the names of the hyper-parameters with their defaults."""
+        return {field.name: field.default for field in dataclasses.fields(cls)}
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other hyper-parameters, or an error that lists the ones there are."""
+        unknown = sorted(set(changes) - set(self.hyperparameters()))
+        if unknown:
+            known = ", ".join(f"{k}={v}" for k, v in dataclasses.asdict(self).items())
+            raise BreathcastError(f"{self.name} has no hyper-parameter {unknown[0]!r}", cure=f"use one of: {known}")
+        return dataclasses.replace(self, **changes)
+
+    def require(self, **positive: float) -> None:
+        """Raise an error for the first value that is not a positive finite number."""
+        for key, value in positive.items():
+            if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
+                raise BreathcastError(f"{self.name}: {key} is {value!r}", cure="give a positive number")
+
+    def __post_init__(self) -> None:
+        """Check what every method has."""
+        self.require(training=self.training)

@@ -1,0 +1,12 @@
+"""How every kernel is compiled: on first use, cached on disk, without the interpreter lock, exact IEEE arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+# No fastmath: results must not depend on where a loop was inlined, and a NaN must stay visible.
+# Each kernel keeps its callees in its own file, because a cached caller does not notice a change elsewhere.
+jit: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")

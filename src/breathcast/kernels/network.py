@@ -1,0 +1,516 @@
+"""A vanilla recurrent network that learns on line: one forward pass, five ways to estimate the gradient.
+
+Notation of Pohl et al. 2022: x' = tanh(W_a x + W_b u), y = W_c x', e = y* - y, u = [1, window], φ' = 1 - x'².
+Layout: `weights` is [W_a | W_b] transposed, (q + 1 + m, q), so that each inner loop runs along the q units, contiguous
+and free of reductions: it vectorises without reordering a sum. `readout` is W_c transposed, (q, p). The window of
+sample s is the contiguous slice flat[(s - L + 1) p : (s + 1) p] of the series: no window is ever copied.
+Every state array has a leading axis of runs; a stream is a batch of one run, so both give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breathcast.kernels.jit import jit
+
+FIXED, UORO, RTRL, SNAP1, DNI = range(5)
+DEPTH = 128  # steps kept for the backward gradient of RTRL, of which 12-25 are used in practice: see `_backward`
+_TAIL = 1e-28  # that gradient stops at a term whose squared size is below this part of the sum
+_EPS = 1e-7  # ε_norm of the paper's UORO
+_BETA1, _BETA2, _ADAM_EPS = 0.9, 0.999, 1e-8
+
+
+class Settings(NamedTuple):
+    """What stays constant over a recording."""
+
+    rule: int
+    history: int  # L, samples in a window
+    horizon: int  # h, samples ahead
+    delayed: bool  # learn a target when it is measured or, as published, h samples before that
+    before: bool  # read the forecast from the state before the newest input (the 2022 code for RTRL)
+    adam: bool
+    learning_rate: float
+    clip: float  # τ, on the norm of the whole gradient
+    credit_rate: float  # DNI: the step size of A
+
+
+class State(NamedTuple):
+    """All that the networks remember; R runs. Arrays that a rule does not use have size zero."""
+
+    weights: NDArray[np.float64]  # (R, q + 1 + m, q)
+    readout: NDArray[np.float64]  # (R, q, p)
+    hidden: NDArray[np.float64]  # (R, q) the learner's x
+    ahead: NDArray[np.float64]  # (R, q) W_b u of the learner's next window, if clock[1] says so
+    trace: NDArray[np.float64]  # (R, q + 1 + m, q) UORO: θ̃; SnAp-1: the influence matrix
+    tangent: NDArray[np.float64]  # (R, q + 1) UORO: x̃, then ‖θ̃‖
+    credit: NDArray[np.float64]  # (R, q + p + 1, q) DNI: A
+    feature: NDArray[np.float64]  # (R, q + p + 1) DNI: [x, y*, 1] of the step before
+    past_hidden: NDArray[np.float64]  # (R, DEPTH, q) RTRL: x before each of the last steps
+    past_slope: NDArray[np.float64]  # (R, DEPTH, q) RTRL: φ' of those steps
+    past_recurrent: NDArray[np.float64]  # (R, DEPTH, q, q) RTRL: W_a of those steps
+    moments: NDArray[np.float64]  # (R, 2, q + 1 + m, q) Adam
+    readout_moments: NDArray[np.float64]  # (R, 2, q, p) Adam
+    clock: NDArray[np.int64]  # (R, 3) learner steps, whether `ahead` is valid, updates made
+
+
+class Scratch(NamedTuple):
+    """Working memory, allocated once: nothing is allocated inside a step."""
+
+    new: NDArray[np.float64]  # (q) x'
+    slope: NDArray[np.float64]  # (q) φ'
+    pull: NDArray[np.float64]  # (q) ∂L/∂x' = -W_cᵀ e
+    work: NDArray[np.float64]  # (4, q)
+    output: NDArray[np.float64]  # (2, p) y, e
+    deltas: NDArray[np.float64]  # (DEPTH, q) RTRL: the error carried back, times φ'
+    grad: NDArray[np.float64]  # (q + 1 + m, q) RTRL and Adam
+    readout_grad: NDArray[np.float64]  # (q, p) Adam
+    projected: NDArray[np.float64]  # (h, q)
+
+
+# --- forward ---------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _project(weights, flat, begin, stride, count, out):
+    """out[k] = W_b [1, window k] for `count` windows that begin `stride` apart; W_b streams through once."""
+    q = weights.shape[1]
+    m = weights.shape[0] - q - 1
+    for k in range(count):
+        for i in range(q):
+            out[k, i] = weights[q, i]
+    whole = m - m % 4
+    for j in range(0, whole, 4):
+        row = q + 1 + j
+        for k in range(count):
+            at = begin + k * stride + j
+            a, b, c, d = flat[at], flat[at + 1], flat[at + 2], flat[at + 3]
+            for i in range(q):
+                z = out[k, i] + weights[row, i] * a
+                z = z + weights[row + 1, i] * b
+                z = z + weights[row + 2, i] * c
+                out[k, i] = z + weights[row + 3, i] * d
+    for j in range(whole, m):
+        for k in range(count):
+            a = flat[begin + k * stride + j]
+            for i in range(q):
+                out[k, i] = out[k, i] + weights[q + 1 + j, i] * a
+
+
+@jit
+def _step_state(weights, hidden, z, new):
+    """New = tanh(W_a x + z); `new` may be `hidden`."""
+    q = z.shape[0]
+    for k in range(q):
+        a = hidden[k]
+        for i in range(q):
+            z[i] += weights[k, i] * a
+    for i in range(q):
+        new[i] = math.tanh(z[i])
+
+
+@jit
+def _read(readout, hidden, y):
+    """Y = W_c x."""
+    for o in range(y.shape[0]):
+        y[o] = 0.0
+    for k in range(hidden.shape[0]):
+        for o in range(y.shape[0]):
+            y[o] += readout[k, o] * hidden[k]
+
+
+@jit
+def _replay(settings, run, scratch, flat, begin, stride, count, y):
+    """The forecast after `count` more windows, from the learner's state, with the weights of today."""
+    q = run.hidden.shape[0]
+    out = scratch.projected
+    ready = run.clock[1]
+    if ready:
+        for i in range(q):
+            out[0, i] = run.ahead[i]
+    _project(run.weights, flat, begin + ready * stride, stride, count - ready, out[ready:])
+    if not ready:
+        for i in range(q):
+            run.ahead[i] = out[0, i]
+        run.clock[1] = 1
+    state = scratch.work[0]
+    for i in range(q):
+        state[i] = run.hidden[i]
+    for k in range(count - 1 if settings.before else count):
+        _step_state(run.weights, state, out[k], state)
+    _read(run.readout, state, y)
+
+
+# --- the gradient, rule by rule: each returns its squared norm on [W_a | W_b] ----------------------------------------
+
+
+@jit
+def _backward(settings, run, scratch, flat, begin, stride):
+    """RTRL: the exact gradient, carried backwards through the stored Jacobians of past steps.
+
+    dL/dW = Σ_k δ_k v_kᵀ, δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', each with the W_a, φ' and v of its own step.
+    The textbook influence tensor gives the same sum, at a cost of q³ (q + m). The terms shrink as long as the network
+    forgets, and the sum stops when they no longer change it. Beyond DEPTH steps nothing is stored.
+    """
+    q = run.hidden.shape[0]
+    depth = run.past_hidden.shape[0]
+    deltas = scratch.deltas
+    newest = run.clock[0] % depth
+    for i in range(q):
+        run.past_hidden[newest, i] = run.hidden[i]
+        run.past_slope[newest, i] = scratch.slope[i]
+        for k in range(q):
+            run.past_recurrent[newest, i, k] = run.weights[k, i]
+    skip = 1 if settings.before else 0
+    stored = min(run.clock[0] + 1, depth)
+    count, total = 0, 0.0
+    for i in range(q):
+        scratch.work[0, i] = scratch.pull[i]
+    for back in range(skip, stored):
+        slot = (newest - back) % depth
+        size = 0.0
+        for i in range(q):
+            deltas[count, i] = scratch.work[0, i] * run.past_slope[slot, i]
+            size += deltas[count, i] ** 2
+        total += size
+        count += 1
+        if size <= _TAIL * total:
+            break
+        for k in range(q):
+            scratch.work[0, k] = 0.0
+        for i in range(q):
+            a = deltas[count - 1, i]
+            for k in range(q):
+                scratch.work[0, k] += run.past_recurrent[slot, i, k] * a
+    return _outer_sum(run, scratch, flat, begin - skip * stride, stride, newest - skip, count)
+
+
+@jit
+def _outer_sum(run, scratch, flat, begin, stride, newest, count):
+    """grad = Σ_k v_k δ_kᵀ; returns its squared norm."""
+    q = run.hidden.shape[0]
+    depth = run.past_hidden.shape[0]
+    grad, deltas = scratch.grad, scratch.deltas
+    for i in range(q):
+        scratch.work[1, i] = 0.0
+    for j in range(grad.shape[0]):
+        for i in range(q):
+            grad[j, i] = 0.0
+        for k in range(count):
+            if j < q:
+                a = run.past_hidden[(newest - k) % depth, j]
+            elif j == q:
+                a = 1.0
+            else:
+                a = flat[begin - k * stride + j - q - 1]
+            for i in range(q):
+                grad[j, i] += deltas[k, i] * a
+        for i in range(q):
+            scratch.work[1, i] += grad[j, i] * grad[j, i]
+    size = 0.0
+    for i in range(q):
+        size += scratch.work[1, i]
+    return size
+
+
+@jit
+def _snap1(run, scratch, flat, begin):
+    """SnAp-1: I[j, i] = φ'_i (W_a[i, i] I[j, i] + v_j), a unit's own weights on it; the gradient is pull_i I[j, i]."""
+    q = run.hidden.shape[0]
+    own, sums = scratch.work[0], scratch.work[1]
+    for i in range(q):
+        own[i] = run.weights[i, i] * scratch.slope[i]
+        sums[i] = 0.0
+    for j in range(run.weights.shape[0]):
+        a = run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1])
+        for i in range(q):
+            new = own[i] * run.trace[j, i] + scratch.slope[i] * a
+            run.trace[j, i] = new
+            sums[i] += new * new
+    size = 0.0
+    for i in range(q):
+        size += scratch.pull[i] ** 2 * sums[i]
+    return size
+
+
+@jit
+def _dni(settings, run, scratch, flat, begin, target, learn):
+    """DNI: credit c = [x, y*, 1] A, with A learned so that c = ∂L/∂x' + c' D; gradient (c ∘ φ') vᵀ, c ∘ φ' in work[3].
+
+    f = c - ∂L/∂x' - c' D; A -= rate (ãᵀ f - ã'ᵀ (f Dᵀ)), ã' = [x', y*', 1], D = φ' ∘ W_a (Pohl et al. 2025).
+    """
+    q = run.hidden.shape[0]
+    p = run.readout.shape[1]
+    A, old = run.credit, run.feature
+    miss, ahead, turned = scratch.work[0], scratch.work[1], scratch.work[2]
+    for i in range(q):
+        miss[i] = -scratch.pull[i]
+        ahead[i] = A[q + p, i]
+    for j in range(q + p + 1):
+        a = scratch.new[j] if j < q else (flat[target + j - q] if j < q + p else 0.0)
+        b = old[j]
+        for i in range(q):
+            miss[i] += b * A[j, i]
+            ahead[i] += a * A[j, i]
+    for k in range(q):
+        total = 0.0
+        for i in range(q):
+            total += ahead[i] * scratch.slope[i] * run.weights[k, i]
+        miss[k] -= total
+    for i in range(q):
+        turned[i] = 0.0
+    for k in range(q):
+        for i in range(q):
+            turned[i] += run.weights[k, i] * miss[k]
+    rate = settings.credit_rate if learn else 0.0
+    credit = scratch.work[3]
+    for i in range(q):
+        turned[i] *= scratch.slope[i]
+        credit[i] = 0.0
+    for j in range(q + p + 1):
+        a = scratch.new[j] if j < q else (flat[target + j - q] if j < q + p else 1.0)
+        b = old[j]
+        for i in range(q):
+            A[j, i] -= rate * (b * miss[i] - a * turned[i])
+            credit[i] += b * A[j, i]
+        old[j] = a
+    size = 0.0
+    for i in range(q):
+        credit[i] *= scratch.slope[i]
+        size += credit[i] ** 2
+    return size * _window_size(run, flat, begin)
+
+
+@jit
+def _window_size(run, flat, begin):
+    """‖v‖² of v = [x, 1, window]."""
+    q = run.hidden.shape[0]
+    size = 1.0
+    for i in range(q):
+        size += run.hidden[i] ** 2
+    for j in range(run.weights.shape[0] - q - 1):
+        size += flat[begin + j] ** 2
+    return size
+
+
+@jit
+def _dot(a, b):
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+# --- the step --------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _uoro(run, scratch, flat, begin, stride, back, signs, fuse):
+    """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1), with W_b [1, next window] in the same pass if `fuse`."""
+    q = run.hidden.shape[0]
+    weights, trace, tangent, ahead = run.weights, run.trace, run.tangent, run.ahead
+    moved, turned, sums = scratch.work[0], scratch.work[1], scratch.work[2]
+    for i in range(q):
+        moved[i] = 0.0
+        sums[i] = 0.0
+        turned[i] = signs[i] * scratch.slope[i]
+    for k in range(q):
+        a = tangent[k]
+        for i in range(q):
+            moved[i] += weights[k, i] * a
+    for i in range(q):
+        moved[i] *= scratch.slope[i]
+    rho0 = math.sqrt(tangent[q] / (math.sqrt(_dot(moved, moved)) + _EPS)) + _EPS
+    size = math.sqrt(_dot(turned, turned) * _window_size(run, flat, begin))
+    rho1 = math.sqrt(size / (math.sqrt(float(q)) + _EPS)) + _EPS
+    for i in range(q):
+        tangent[i] = rho0 * moved[i] + rho1 * signs[i]
+        turned[i] /= rho1
+        ahead[i] = 0.0
+    shrink = 1.0 / rho0
+    for j in range(weights.shape[0]):
+        at = begin + j - q - 1
+        a = run.hidden[j] if j < q else (1.0 if j == q else flat[at])
+        b = (1.0 if j == q else flat[at + stride]) if fuse and j >= q else 0.0
+        for i in range(q):
+            old = trace[j, i]
+            w = weights[j, i] - back * old
+            weights[j, i] = w
+            ahead[i] += w * b
+            new = old * shrink + turned[i] * a
+            trace[j, i] = new
+            sums[i] += new * new
+    size = 0.0
+    for i in range(q):
+        size += sums[i]
+    tangent[q] = math.sqrt(size)
+
+
+@jit
+def _fill(settings, run, scratch, flat, begin, along):
+    """Write the gradient on [W_a | W_b] out in full, for Adam."""
+    q = run.hidden.shape[0]
+    for j in range(run.weights.shape[0]):
+        a = run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1])
+        for i in range(q):
+            if settings.rule == UORO:
+                scratch.grad[j, i] = along * run.trace[j, i]
+            elif settings.rule == SNAP1:
+                scratch.grad[j, i] = scratch.pull[i] * run.trace[j, i]
+            elif settings.rule == DNI:
+                scratch.grad[j, i] = scratch.work[3, i] * a
+
+
+@jit
+def _adam(weights, moments, grad, scale, rate, count):
+    """W -= rate · m̂ / (√v̂ + ε), on the gradient times `scale`."""
+    bias1, bias2 = 1.0 - _BETA1**count, 1.0 - _BETA2**count
+    for j in range(weights.shape[0]):
+        for i in range(weights.shape[1]):
+            g = scale * grad[j, i]
+            moments[0, j, i] = _BETA1 * moments[0, j, i] + (1.0 - _BETA1) * g
+            moments[1, j, i] = _BETA2 * moments[1, j, i] + (1.0 - _BETA2) * g * g
+            weights[j, i] -= rate * (moments[0, j, i] / bias1) / (math.sqrt(moments[1, j, i] / bias2) + _ADAM_EPS)
+
+
+@jit
+def _descend(settings, run, scratch, flat, begin, step):
+    """W -= step · gradient, for the rules whose step is not fused with anything."""
+    q = run.hidden.shape[0]
+    weights = run.weights
+    if settings.rule == RTRL:
+        for j in range(weights.shape[0]):
+            for i in range(q):
+                weights[j, i] -= step * scratch.grad[j, i]
+    elif settings.rule == SNAP1:
+        for i in range(q):
+            scratch.work[0, i] = step * scratch.pull[i]
+        for j in range(weights.shape[0]):
+            for i in range(q):
+                weights[j, i] -= scratch.work[0, i] * run.trace[j, i]
+    elif settings.rule == DNI:
+        for j in range(weights.shape[0]):
+            a = step * (run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1]))
+            for i in range(q):
+                weights[j, i] -= a * scratch.work[3, i]
+
+
+@jit
+def _learn(settings, run, scratch, flat, begin, target, learn, signs, fuse):
+    """One step of the learner after its forward pass: gradient, clipping, weights, state; or weights stay."""
+    q = run.hidden.shape[0]
+    stride = run.readout.shape[1]
+    y, e = scratch.output[0], scratch.output[1]
+    seen = run.hidden if settings.before else scratch.new
+    for o in range(stride):
+        e[o] = flat[target + o] - y[o]
+    for k in range(q):
+        scratch.slope[k] = 1.0 - scratch.new[k] ** 2
+        scratch.pull[k] = -_dot(run.readout[k], e)
+    size, along = 0.0, 0.0
+    if settings.rule == UORO:
+        along = _dot(scratch.pull, run.tangent[:q])
+        size = (along * run.tangent[q]) ** 2
+    elif settings.rule == RTRL:
+        size = _backward(settings, run, scratch, flat, begin, stride)
+    elif settings.rule == SNAP1:
+        size = _snap1(run, scratch, flat, begin)
+    elif settings.rule == DNI:
+        size = _dni(settings, run, scratch, flat, begin, target, learn)
+    size = math.sqrt(size + _dot(e, e) * _dot(seen, seen))
+    scale = settings.clip / size if size > settings.clip else 1.0
+    step = settings.learning_rate * scale if learn and not settings.adam else 0.0
+    if learn:
+        run.clock[2] += 1
+    if learn and settings.adam:
+        if settings.rule != FIXED:
+            if settings.rule != RTRL:
+                _fill(settings, run, scratch, flat, begin, along)
+            _adam(run.weights, run.moments, scratch.grad, scale, settings.learning_rate, run.clock[2])
+        for k in range(q):
+            for o in range(stride):
+                scratch.readout_grad[k, o] = -seen[k] * e[o]
+        _adam(run.readout, run.readout_moments, scratch.readout_grad, scale, settings.learning_rate, run.clock[2])
+    run.clock[1] = 0
+    if settings.rule == UORO:
+        _uoro(run, scratch, flat, begin, stride, step * along, signs, fuse)
+        run.clock[1] = 1 if fuse else 0
+    elif learn and not settings.adam:
+        _descend(settings, run, scratch, flat, begin, step)
+    for k in range(q):
+        a = step * seen[k]
+        for o in range(stride):
+            run.readout[k, o] += a * e[o]
+    for i in range(q):
+        run.hidden[i] = scratch.new[i]
+    run.clock[0] += 1
+
+
+# --- a stretch of samples, for every run -----------------------------------------------------------------------------
+
+
+@jit
+def _advance_run(settings, run, scratch, series, clean, origin, first, last, speak, signs, signs_origin, out):
+    flat = series.ravel()
+    samples, stride = series.shape
+    L, h = settings.history, settings.horizon
+    lag = h if settings.delayed else 0
+    for t in range(first, last):
+        s = t - lag  # the learner's step: the newest whose target has been measured, or (immediate) the newest
+        begin = (s - L + 1) * stride
+        if s - L + 1 >= origin:
+            if not run.clock[1]:
+                _project(run.weights, flat, begin, stride, 1, scratch.projected)
+                for i in range(run.ahead.shape[0]):
+                    run.ahead[i] = scratch.projected[0, i]
+            for i in range(run.ahead.shape[0]):
+                scratch.work[0, i] = run.ahead[i]
+            _step_state(run.weights, run.hidden, scratch.work[0], scratch.new)
+            _read(run.readout, run.hidden if settings.before else scratch.new, scratch.output[0])
+            if not settings.delayed:
+                for o in range(stride):
+                    out[t - first, o] = scratch.output[0, o]
+            if s + h < samples:
+                learn = clean[s] >= L and clean[s + h] >= 1
+                row = s - signs_origin if settings.rule == UORO else 0
+                target = (s + h) * stride
+                _learn(settings, run, scratch, flat, begin, target, learn, signs[row], s + 1 < samples)
+        if settings.delayed and t >= speak and t - L + 1 >= origin:
+            begin = max(begin + stride, origin * stride)
+            count = t - L + 2 - begin // stride
+            _replay(settings, run, scratch, flat, begin, stride, count, scratch.output[0])
+            for o in range(stride):
+                out[t - first, o] = scratch.output[0, o]
+
+
+@jit
+def advance(settings, state, scratch, series, clean, origin, first, last, speak, signs, signs_origin, out):
+    """Learn from the samples first..last-1 of `series` and, from `speak` on, forecast h samples beyond each.
+
+    settings, state, scratch  see above; `state` is changed in place
+    series (n, p)             scaled samples, imputed where missing; `origin` is where the recording begins (may be < 0)
+    clean (n)                 how many samples in a row, up to this one, were really measured
+    signs (R, B, q)           the random signs ν of the learner's steps from sample `signs_origin` on
+    out (R, last - first, p)  the forecasts; a row is left alone where the window is not yet full
+    """
+    for r in range(out.shape[0]):
+        run = State(
+            state.weights[r],
+            state.readout[r],
+            state.hidden[r],
+            state.ahead[r],
+            state.trace[r],
+            state.tangent[r],
+            state.credit[r],
+            state.feature[r],
+            state.past_hidden[r],
+            state.past_slope[r],
+            state.past_recurrent[r],
+            state.moments[r],
+            state.readout_moments[r],
+            state.clock[r],
+        )
+        _advance_run(settings, run, scratch, series, clean, origin, first, last, speak, signs[r], signs_origin, out[r])
