@@ -375,8 +375,7 @@ class DniStep(Network):
     for the derivative of present and later losses with respect to the state. Each step moves A down the gradient of
     1/2 ||f||^2, then the network down (c^T * phi'(z)) [x_n; u_n]^T and -e x_{n+1}^T, clipped together.
 
-    A always moves by plain gradient descent, whatever the optimizer of the network. It is an estimate of the algorithm
-    and not a weight of the network, so it also moves at steps with learn=False.
+    A moves by plain gradient descent, whatever the optimizer of the network, and stays at steps with learn=False.
     """
 
     def __init__(
@@ -411,7 +410,8 @@ class DniStep(Network):
         dx = -e @ self.W_c
         a_next = np.concatenate([x_new, y_target, [1.0]])
         gradient_A = clipped({"A": dni_credit_gradient(self.A, self.a, a_next, dx, D)}, self.clip_A)["A"]
-        self.A = self.A - self.rate_A * gradient_A
+        if learn:
+            self.A = self.A - self.rate_A * gradient_A
 
         c = self.a @ self.A
         gradient = self.named_gradient(np.outer(c * phi_prime, v), -np.outer(e, x_new))

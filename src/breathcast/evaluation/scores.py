@@ -30,7 +30,7 @@ class Score:
 
 
 def score(predictions: Array, truth: Array) -> dict[str, float]:
-    """The scores of one run, from arrays (time, marker, dimension) in mm; missing truth is not scored.
+    """Score one run, from arrays (time, marker, dimension) in mm; missing truth is not scored.
 
     With δ_j(t) the distance between forecast and truth of marker j (Pohl et al. 2022, Eqs. 6-11):
     mae is the mean of δ, rmse the root of the mean of δ² (over time and markers, not coordinates), nrmse that divided by

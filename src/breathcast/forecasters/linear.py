@@ -42,14 +42,11 @@ class LinearRegression(Method):
 def least_norm(U: Array, Y: Array) -> Array:
     """W (m + 1, p) of least norm that minimises ‖U W - Y‖, with the pseudo-inverse of Uᵀ U cut as in the 2022 study.
 
-    Uᵀ U and U Uᵀ share their eigenvalues, so the smaller of the two is decomposed.
+    Computed from U itself: its singular values are the roots of those of Uᵀ U, without the rounding of the product.
     """
-    rows, columns = U.shape
-    gram = U.T @ U if columns <= rows else U @ U.T
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > max(columns, 1) * np.finfo(float).eps * values[-1]
-    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-    return np.ascontiguousarray(inverse @ (U.T @ Y) if columns <= rows else U.T @ (inverse @ Y))
+    left, values, right = np.linalg.svd(U, full_matrices=False)
+    kept = values**2 > U.shape[1] * np.finfo(float).eps * values[0] ** 2
+    return np.ascontiguousarray(right[kept].T @ ((left[:, kept].T @ Y) / values[kept, None]))
 
 
 class RegressionLearner(Learner):
@@ -73,7 +70,8 @@ class RegressionLearner(Learner):
         known = origin + self._training - 1
         if not self._fitted[0] and last > known:
             self._fit(series[origin : known + 1], clean[origin : known + 1])
-        begin = max(first, known, origin + self.window - 1)
+        earliest = origin if self._task.feedback == "immediate" else known  # as published, also inside that part
+        begin = max(first, earliest, origin + self.window - 1)
         if self._fitted[0] and begin < last:
             out[:, begin - first :] = np.nan  # every run is the same
             self._predict(self._weights, series, self.window, begin, last, out[0, begin - first :])

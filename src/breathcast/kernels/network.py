@@ -362,6 +362,8 @@ def _fill(settings, run, scratch, flat, begin, along):
                 scratch.grad[j, i] = scratch.pull[i] * run.trace[j, i]
             elif settings.rule == DNI:
                 scratch.grad[j, i] = scratch.work[3, i] * a
+            else:
+                scratch.grad[j, i] = 0.0
 
 
 @jit
@@ -423,23 +425,24 @@ def _learn(settings, run, scratch, flat, begin, target, learn, signs, fuse):
     size = math.sqrt(size + _dot(e, e) * _dot(seen, seen))
     scale = settings.clip / size if size > settings.clip else 1.0
     step = settings.learning_rate * scale if learn and not settings.adam else 0.0
+    adam = settings.adam and learn
+    if adam and settings.rule != RTRL:
+        _fill(settings, run, scratch, flat, begin, along)
+    run.clock[1] = 0
+    if settings.rule == UORO:
+        _uoro(run, scratch, flat, begin, stride, step * along, signs, fuse and not adam)
+        run.clock[1] = 1 if fuse and not adam else 0
+    elif step > 0.0:
+        _descend(settings, run, scratch, flat, begin, step)
     if learn:
         run.clock[2] += 1
-    if learn and settings.adam:
-        if settings.rule != FIXED:
-            if settings.rule != RTRL:
-                _fill(settings, run, scratch, flat, begin, along)
-            _adam(run.weights, run.moments, scratch.grad, scale, settings.learning_rate, run.clock[2])
+    if adam:
+        rate, count = settings.learning_rate, run.clock[2]
         for k in range(q):
             for o in range(stride):
                 scratch.readout_grad[k, o] = -seen[k] * e[o]
-        _adam(run.readout, run.readout_moments, scratch.readout_grad, scale, settings.learning_rate, run.clock[2])
-    run.clock[1] = 0
-    if settings.rule == UORO:
-        _uoro(run, scratch, flat, begin, stride, step * along, signs, fuse)
-        run.clock[1] = 1 if fuse else 0
-    elif learn and not settings.adam:
-        _descend(settings, run, scratch, flat, begin, step)
+        _adam(run.weights, run.moments, scratch.grad, scale, rate, count)
+        _adam(run.readout, run.readout_moments, scratch.readout_grad, scale, rate, count)
     for k in range(q):
         a = step * seen[k]
         for o in range(stride):
