@@ -79,7 +79,7 @@ class NetworkLearner(Learner):
         rule, adam = method.rule, method.optimizer == "adam"
         depth = kernel.DEPTH if rule == kernel.RTRL else 0
         self.reach = self.window + (task.horizon if task.feedback == "delayed" else 0) + depth
-        self._task, self._hidden = task, q
+        self._task, self._hidden, self._noisy = task, q, rule == kernel.UORO
         self._settings = kernel.Settings(
             rule=rule,
             history=self.window,
@@ -130,18 +130,19 @@ class NetworkLearner(Learner):
             readout_grad=np.zeros((q, p)),
             projected=np.zeros((task.horizon, q)),
         )
-        self._kernel = kernel
         self._signs: tuple[range, NDArray[np.int8]] = (range(0), np.zeros((runs, 1, q), dtype=np.int8))
 
     def advance(
         self, series: Array, clean: NDArray[np.int64], origin: int, first: int, last: int, speak: int, out: Array
     ) -> None:
         """Call the kernel for all runs."""
+        from breathcast.kernels.network import advance
+
         if last <= first:
             return
         lag = self._settings.horizon if self._settings.delayed else 0
         begin, signs = self._draw(first - lag - origin, last - lag - origin)
-        self._kernel.advance(
+        advance(
             self._settings,
             self._state,
             self._scratch,
@@ -158,7 +159,7 @@ class NetworkLearner(Learner):
 
     def _draw(self, first: int, last: int) -> tuple[int, NDArray[np.int8]]:
         """The signs of the learner's steps first..last-1, counted from the beginning of the recording."""
-        if self._settings.rule != self._kernel.UORO or last <= 0:
+        if not self._noisy or last <= 0:
             return 0, self._signs[1]
         blocks = range(max(first, 0) // _BLOCK, (last - 1) // _BLOCK + 1)
         if blocks != self._signs[0]:
