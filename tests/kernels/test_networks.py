@@ -135,7 +135,7 @@ def test_runs_of_a_batch_do_not_touch_each_other() -> None:
 
 
 def test_rtrl_stops_its_sum_long_before_the_memory_of_steps_ends() -> None:
-    from breathcast.kernels.network import DEPTH
+    from breathcast.kernels.network_types import DEPTH
 
     method = RTRL(**SMALL | {"init_std": 0.5}, clip=1e9)
     both = pair(method)

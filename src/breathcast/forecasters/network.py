@@ -72,7 +72,7 @@ class NetworkLearner(Learner):
 
     def __init__(self, method: Network, task: Task) -> None:
         """Draw the initial weights and lay out the memory of the rule."""
-        from breathcast.kernels import network as kernel
+        from breathcast.kernels import network_types as kernel
 
         q, p, runs = method.hidden, task.width, len(task.runs)
         self.window = task.samples(method.history)

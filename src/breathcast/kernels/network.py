@@ -1,92 +1,39 @@
 """A vanilla recurrent network that learns on line: one forward pass, five ways to estimate the gradient.
 
 Notation of Pohl et al. 2022: x' = tanh(W_a x + W_b u), y = W_c x', e = y* - y, u = [1, window], φ' = 1 - x'².
-Layout: `weights` is [W_a | W_b] transposed, (q + 1 + m, q), so that each inner loop runs along the q units, contiguous
-and free of reductions: it vectorises without reordering a sum. `readout` is W_c transposed, (q, p). The window of
-sample s is the contiguous slice flat[(s - L + 1) p : (s + 1) p] of the series: no window is ever copied.
-Every state array has a leading axis of runs; a stream is a batch of one run, so both give the same bits.
+The memory is laid out in network_types: each inner loop runs along the q units, contiguous and free of reductions, so
+that it vectorises without reordering a sum. The window of sample s is the contiguous slice
+flat[(s - L + 1) p : (s + 1) p] of the series: no window is ever copied.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from breathcast.kernels.jit import jit
+from breathcast.kernels.network_types import DNI, RTRL, SNAP1, UORO, State
 
-FIXED, UORO, RTRL, SNAP1, DNI = range(5)
-DEPTH = 128  # steps kept for the backward gradient of RTRL, of which 12-25 are used in practice: see `_backward`
 _TAIL = 1e-28  # that gradient stops at a term whose squared size is below this part of the sum
 _EPS = 1e-7  # ε_norm of the paper's UORO
 _BETA1, _BETA2, _ADAM_EPS = 0.9, 0.999, 1e-8
-
-
-class Settings(NamedTuple):
-    """What stays constant over a recording."""
-
-    rule: int
-    history: int  # L, samples in a window
-    horizon: int  # h, samples ahead
-    delayed: bool  # learn a target when it is measured or, as published, h samples before that
-    before: bool  # read the forecast from the state before the newest input (the 2022 code for RTRL)
-    adam: bool
-    learning_rate: float
-    clip: float  # τ, on the norm of the whole gradient
-    credit_rate: float  # DNI: the step size of A
-
-
-class State(NamedTuple):
-    """All that the networks remember; R runs. Arrays that a rule does not use have size zero."""
-
-    weights: NDArray[np.float64]  # (R, q + 1 + m, q)
-    readout: NDArray[np.float64]  # (R, q, p)
-    hidden: NDArray[np.float64]  # (R, q) the learner's x
-    ahead: NDArray[np.float64]  # (R, q) W_b u of the learner's next window, if clock[1] says so
-    trace: NDArray[np.float64]  # (R, q + 1 + m, q) UORO: θ̃; SnAp-1: the influence matrix
-    tangent: NDArray[np.float64]  # (R, q + 1) UORO: x̃, then ‖θ̃‖
-    credit: NDArray[np.float64]  # (R, q + p + 1, q) DNI: A
-    feature: NDArray[np.float64]  # (R, q + p + 1) DNI: [x, y*, 1] of the step before
-    past_hidden: NDArray[np.float64]  # (R, DEPTH, q) RTRL: x before each of the last steps
-    past_slope: NDArray[np.float64]  # (R, DEPTH, q) RTRL: φ' of those steps
-    past_recurrent: NDArray[np.float64]  # (R, DEPTH, q, q) RTRL: W_a of those steps
-    moments: NDArray[np.float64]  # (R, 2, q + 1 + m, q) Adam
-    readout_moments: NDArray[np.float64]  # (R, 2, q, p) Adam
-    clock: NDArray[np.int64]  # (R, 3) learner steps, whether `ahead` is valid, updates made
-
-
-class Scratch(NamedTuple):
-    """Working memory, allocated once: nothing is allocated inside a step."""
-
-    new: NDArray[np.float64]  # (q) x'
-    slope: NDArray[np.float64]  # (q) φ'
-    pull: NDArray[np.float64]  # (q) ∂L/∂x' = -W_cᵀ e
-    work: NDArray[np.float64]  # (4, q)
-    output: NDArray[np.float64]  # (2, p) y, e
-    deltas: NDArray[np.float64]  # (DEPTH, q) RTRL: the error carried back, times φ'
-    grad: NDArray[np.float64]  # (q + 1 + m, q) RTRL and Adam
-    readout_grad: NDArray[np.float64]  # (q, p) Adam
-    projected: NDArray[np.float64]  # (h, q)
 
 
 # --- forward ---------------------------------------------------------------------------------------------------------
 
 
 @jit
-def _project(weights, flat, begin, stride, count, out):
-    """out[k] = W_b [1, window k] for `count` windows that begin `stride` apart; W_b streams through once."""
+def _project(weights, flat, begin, stride, first, count, out):
+    """out[first + k] = W_b [1, window k] for `count` windows that begin `stride` apart; W_b streams through once."""
     q = weights.shape[1]
     m = weights.shape[0] - q - 1
-    for k in range(count):
+    for k in range(first, first + count):
         for i in range(q):
             out[k, i] = weights[q, i]
     whole = m - m % 4
     for j in range(0, whole, 4):
         row = q + 1 + j
-        for k in range(count):
-            at = begin + k * stride + j
+        for k in range(first, first + count):
+            at = begin + (k - first) * stride + j
             a, b, c, d = flat[at], flat[at + 1], flat[at + 2], flat[at + 3]
             for i in range(q):
                 z = out[k, i] + weights[row, i] * a
@@ -94,8 +41,8 @@ def _project(weights, flat, begin, stride, count, out):
                 z = z + weights[row + 2, i] * c
                 out[k, i] = z + weights[row + 3, i] * d
     for j in range(whole, m):
-        for k in range(count):
-            a = flat[begin + k * stride + j]
+        for k in range(first, first + count):
+            a = flat[begin + (k - first) * stride + j]
             for i in range(q):
                 out[k, i] = out[k, i] + weights[q + 1 + j, i] * a
 
@@ -131,7 +78,7 @@ def _replay(settings, run, scratch, flat, begin, stride, count, y):
     if ready:
         for i in range(q):
             out[0, i] = run.ahead[i]
-    _project(run.weights, flat, begin + ready * stride, stride, count - ready, out[ready:])
+    _project(run.weights, flat, begin + ready * stride, stride, ready, count - ready, out)
     if not ready:
         for i in range(q):
             run.ahead[i] = out[0, i]
@@ -308,6 +255,17 @@ def _dot(a, b):
 
 
 @jit
+def _renew(weights, trace, j, i, back, shrink, push):
+    """Step one weight down the old trace, renew the trace; return both."""
+    old = trace[j, i]
+    weight = weights[j, i] - back * old
+    new = old * shrink + push
+    weights[j, i] = weight
+    trace[j, i] = new
+    return weight, new
+
+
+@jit
 def _uoro(run, scratch, flat, begin, stride, back, signs, fuse):
     """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1), with W_b [1, next window] in the same pass if `fuse`."""
     q = run.hidden.shape[0]
@@ -331,17 +289,32 @@ def _uoro(run, scratch, flat, begin, stride, back, signs, fuse):
         turned[i] /= rho1
         ahead[i] = 0.0
     shrink = 1.0 / rho0
-    for j in range(weights.shape[0]):
-        at = begin + j - q - 1
-        a = run.hidden[j] if j < q else (1.0 if j == q else flat[at])
-        b = (1.0 if j == q else flat[at + stride]) if fuse and j >= q else 0.0
+    for j in range(q + 1):
+        a = run.hidden[j] if j < q else 1.0
+        b = 0.0 if j < q else 1.0
         for i in range(q):
-            old = trace[j, i]
-            w = weights[j, i] - back * old
-            weights[j, i] = w
+            w, new = _renew(weights, trace, j, i, back, shrink, turned[i] * a)
             ahead[i] += w * b
-            new = old * shrink + turned[i] * a
-            trace[j, i] = new
+            sums[i] += new * new
+    rest = weights.shape[0] - q - 1
+    whole = rest - rest % 4
+    for j in range(0, whole, 4):  # four rows at a time: the running sums stay in registers
+        r, at, to = q + 1 + j, begin + j, begin + j + (stride if fuse else 0)
+        a0, a1, a2, a3 = flat[at], flat[at + 1], flat[at + 2], flat[at + 3]
+        b0, b1, b2, b3 = flat[to], flat[to + 1], flat[to + 2], flat[to + 3]
+        for i in range(q):
+            turn = turned[i]
+            w0, n0 = _renew(weights, trace, r, i, back, shrink, turn * a0)
+            w1, n1 = _renew(weights, trace, r + 1, i, back, shrink, turn * a1)
+            w2, n2 = _renew(weights, trace, r + 2, i, back, shrink, turn * a2)
+            w3, n3 = _renew(weights, trace, r + 3, i, back, shrink, turn * a3)
+            ahead[i] = (((ahead[i] + w0 * b0) + w1 * b1) + w2 * b2) + w3 * b3
+            sums[i] = (((sums[i] + n0 * n0) + n1 * n1) + n2 * n2) + n3 * n3
+    for j in range(whole, rest):
+        a, b = flat[begin + j], flat[begin + j + (stride if fuse else 0)]
+        for i in range(q):
+            w, new = _renew(weights, trace, q + 1 + j, i, back, shrink, turned[i] * a)
+            ahead[i] += w * b
             sums[i] += new * new
     size = 0.0
     for i in range(q):
@@ -466,7 +439,7 @@ def _advance_run(settings, run, scratch, series, clean, origin, first, last, spe
         begin = (s - L + 1) * stride
         if s - L + 1 >= origin:
             if not run.clock[1]:
-                _project(run.weights, flat, begin, stride, 1, scratch.projected)
+                _project(run.weights, flat, begin, stride, 0, 1, scratch.projected)
                 for i in range(run.ahead.shape[0]):
                     run.ahead[i] = scratch.projected[0, i]
             for i in range(run.ahead.shape[0]):
