@@ -127,24 +127,21 @@ def test_rib_cage_follows_the_abdomen() -> None:
     for seed in range(8):
         positions = centred("regular", seed, rate=50.0)
         abdomen, chest = positions[:, 0, AP], positions[:, 2, AP]
-        shifts = range(-40, 41)
+        shifts = range(-50, 51)
         match = [np.dot(abdomen[50:-50], chest[50 + k : len(chest) - 50 + k]) for k in shifts]
         lags.append(shifts[int(np.argmax(match))] / 50.0)
-    assert 0.02 < np.mean(lags) < 0.4
+    assert 0.1 < np.mean(lags) < 0.8
     assert len(set(lags)) > 3
 
 
 def test_paths_are_loops() -> None:
-    """Hysteresis: inhaling, a marker takes another way than exhaling, so that its path encloses an area."""
-    positions = centred("regular", 2, rate=50.0)[:, 1]
-    area = np.abs(
-        np.mean(positions[:-1, SI] * np.diff(positions[:, AP]) - positions[:-1, AP] * np.diff(positions[:, SI]))
-    )
-    back_and_forth = centred("regular", 2, rate=50.0)[:, 1, AP]
-    line = np.abs(
-        np.mean(back_and_forth[:-1] * np.diff(2 * back_and_forth) - 2 * back_and_forth[:-1] * np.diff(back_and_forth))
-    )
-    assert area > 100.0 * line
+    """Hysteresis: breathing in, a marker takes another way than breathing out, so that its path encloses an area."""
+    shares = []
+    for seed in range(10):
+        x, y = centred("regular", seed, rate=50.0)[:, 0, [SI, AP]].T
+        area = 0.5 * abs(np.sum(x[:-1] * np.diff(y) - y[:-1] * np.diff(x)))
+        shares.append(area / (np.ptp(x) * np.ptp(y)) / 20.0)  # of the box around the path, in each of some 20 breaths
+    assert np.mean(shares) > 0.02
 
 
 def test_no_prediction_is_as_hard_as_on_the_real_recordings() -> None:
@@ -228,9 +225,11 @@ def test_dropouts_have_the_share_asked_for_and_come_per_marker() -> None:
     np.testing.assert_array_equal(recording.positions[present], simulate(duration=1800.0, seed=6).positions[present])
 
 
-def test_dropouts_do_not_depend_on_the_rate() -> None:
-    slow = simulate(rate=10.0, seed=2, dropout=0.1).missing
-    np.testing.assert_array_equal(simulate(rate=30.0, seed=2, dropout=0.1).missing[::3], slow)
+def test_dropouts_do_not_depend_on_rate_or_duration() -> None:
+    for seed in range(20):
+        slow = simulate(rate=10.0, duration=30.0, seed=seed, dropout=0.3).missing
+        fast = simulate(rate=30.0, duration=40.0, seed=seed, dropout=0.3).missing
+        np.testing.assert_array_equal(fast[:900:3], slow)
 
 
 def test_cohort_is_named_labelled_and_quick() -> None:
@@ -261,6 +260,7 @@ def test_cohort_follows_seed_and_rate() -> None:
         ({"duration": np.nan}, "duration"),
         ({"rate": -1.0}, "rate"),
         ({"rate": np.inf}, "rate"),
+        ({"duration": 1e8, "rate": 1e3}, "samples"),
         ({"markers": 0}, "markers"),
         ({"seed": -1}, "seed"),
         ({"noise": -0.1}, "noise"),

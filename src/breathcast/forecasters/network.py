@@ -126,6 +126,7 @@ class NetworkLearner(Learner):
             work=np.zeros((4, q)),
             output=np.zeros((2, p)),
             deltas=np.zeros((max(depth, 1), q)),
+            inputs=np.zeros(max(depth, 1)),
             grad=np.zeros((rows if full else 0, q)),
             readout_grad=np.zeros((q, p)),
             projected=np.zeros((task.horizon, q)),

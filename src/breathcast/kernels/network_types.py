@@ -57,6 +57,7 @@ class Scratch(NamedTuple):
     work: NDArray[np.float64]  # (4, q)
     output: NDArray[np.float64]  # (2, p) y, e
     deltas: NDArray[np.float64]  # (DEPTH, q) RTRL: the error carried back, times φ'
+    inputs: NDArray[np.float64]  # (DEPTH) RTRL: one input, at each of the steps of `deltas`
     grad: NDArray[np.float64]  # (q + 1 + m, q) RTRL and Adam
     readout_grad: NDArray[np.float64]  # (q, p) Adam
     projected: NDArray[np.float64]  # (h, q)
