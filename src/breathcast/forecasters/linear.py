@@ -27,7 +27,7 @@ class LinearRegression(Method):
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"history": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)}
 
     training: float = 54.0  # s at the start of a recording on which it is fitted; no forecast of its own before
-    history: float = 3.0  # L, seconds of the past in the input
+    history: float = 1.0  # L, seconds of the past in the input
 
     def __post_init__(self) -> None:
         """Check the values."""
