@@ -1,0 +1,204 @@
+"""How fast the kernels are, as ratios within one run: `make bench`.
+
+Against a plain NumPy transcription of the published algorithm, and against what this machine's memory and arithmetic allow.
+Nothing here is asserted: a number that depends on the machine is no test.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[name] = "1"  # before NumPy: one thread each, so that a core is compared with a core
+
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import breathcast as bc
+from breathcast.forecasters.method import Task
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.transcription import PaperRTRL, PaperUORO
+
+SAMPLES, WIDTH, RATE = 1500, 9, 10.0
+
+
+def best(work: Callable[[], object], repeats: int = 5) -> float:
+    """Seconds of the fastest of several calls, after one that is not counted."""
+    work()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def series() -> np.ndarray:
+    """Breathing of unit spread, as the kernels see it."""
+    positions = bc.simulate("regular", duration=SAMPLES / RATE, rate=RATE, seed=0).positions.reshape(SAMPLES, WIDTH)
+    return np.ascontiguousarray((positions - positions.mean(axis=0)) / positions.std(axis=0))
+
+
+def per_step(method: bc.Method, *, horizon: int = 5, feedback: str = "immediate", runs: int = 1) -> float:
+    """Microseconds a step and run."""
+    samples, clean = series(), np.arange(1, SAMPLES + 1)
+    learner = method.learner(Task(RATE, WIDTH, horizon, feedback, 0, tuple(range(runs))))
+    stop = SAMPLES - (horizon if feedback == "immediate" else 0)
+    out = np.full((runs, stop, WIDTH), np.nan)
+    start = learner.state()
+
+    def work() -> None:
+        learner.restore(start)
+        learner.advance(samples, clean, 0, 0, stop, 0, out)
+
+    return 1e6 * best(work) / (stop * runs)
+
+
+def transcription_uoro(q: int, history: int) -> float:
+    """Microseconds a step of the paper's algorithm in NumPy."""
+    rng, samples = np.random.default_rng(0), series()
+    net = PaperUORO(q, WIDTH * history, WIDTH, 0.1, 2.0, rng)
+    steps = range(history - 1, history + 299)
+    windows = [np.concatenate([[1.0], samples[s - history + 1 : s + 1].ravel()]) for s in steps]
+    signs = rng.choice([-1.0, 1.0], (len(steps), q))
+
+    def work() -> None:
+        for n, s in enumerate(steps):
+            net.step(windows[n], samples[s + 5], signs[n])
+
+    return 1e6 * best(work) / len(steps)
+
+
+def transcription_rtrl(q: int, history: int) -> float:
+    """Microseconds a step of textbook RTRL in NumPy."""
+    samples = series()
+    net = PaperRTRL(q, WIDTH * history, WIDTH, 0.1, 2.0, np.random.default_rng(0))
+    steps = range(history - 1, history + 39)
+    windows = [np.concatenate([[1.0], samples[s - history + 1 : s + 1].ravel()]) for s in steps]
+
+    def work() -> None:
+        for n, s in enumerate(steps):
+            net.step(windows[n], samples[s + 5])
+
+    return 1e6 * best(work, 3) / len(steps)
+
+
+@numba.njit
+def _sweep(a: np.ndarray, b: np.ndarray) -> None:
+    for j in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            a[j, i] = a[j, i] * 0.999999
+            b[j, i] = b[j, i] * 0.999999
+
+
+@numba.njit
+def _multiply_add(a: np.ndarray, b: np.ndarray, repeats: int) -> None:
+    for _ in range(repeats):
+        for k in range(b.shape[0]):
+            for i in range(a.shape[0]):
+                a[i] += b[k, i] * 0.5
+
+
+def memory_limit(q: int, history: int) -> float:
+    """Microseconds to read and write the weights and the trace of UORO once."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, q + 1 + WIDTH * history, q))
+    return 1e6 * best(lambda: [_sweep(a, b) for _ in range(200)]) / 200
+
+
+def arithmetic_rate() -> float:
+    """Multiply-adds a microsecond of a compiled loop whose data stay in the nearest cache."""
+    a, b = np.zeros(64), np.ones((16, 64))
+    return b.size * 20000 / (1e6 * best(lambda: _multiply_add(a, b, 20000)))
+
+
+def rtrl_terms(method: bc.RTRL) -> int:
+    """How many past steps the backward gradient reaches in the last step of a run, and so its multiply-adds."""
+    learner = method.learner(Task(RATE, WIDTH, 5, "immediate"))
+    stop = SAMPLES - 5
+    learner.advance(series(), np.arange(1, SAMPLES + 1), 0, 0, stop, 0, np.empty((1, stop, WIDTH)))
+    state = learner.state()
+    depth, last = state["past_slope"].shape[1], int(state["clock"][0, 0]) - 1
+    carried, total = state["readout"][0].sum(axis=1), 0.0
+    for back in range(min(depth, last)):
+        slot = (last - back) % depth
+        delta = carried * state["past_slope"][0, slot]
+        total += float(delta @ delta)
+        if delta @ delta <= 1e-28 * total:
+            return back + 1
+        carried = delta @ state["past_recurrent"][0, slot]
+    return depth
+
+
+def fresh(code: str, cache: str) -> float:
+    """Seconds that a statement takes in a new interpreter with its own cache of compiled code."""
+    timed = f"import time; t = time.perf_counter()\n{code}\nprint(time.perf_counter() - t)"
+    run = subprocess.run(
+        [sys.executable, "-c", timed],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return float(run.stdout)
+
+
+def main() -> None:
+    """Print all of it."""
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, ",
+        end="",
+    )
+    print(f"numpy {np.__version__}, numba {numba.__version__}; one core unless said otherwise; µs a step\n")
+    first = (
+        "import breathcast as bc; bc.UORO().start(rate=10, markers=3, horizons=[0.5]).extend([[[0.0] * 3] * 3] * 400)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        print(f"import breathcast: {fresh('import breathcast', cache):.2f} s")
+        print(f"first forecast ever, compilation included: {fresh(first, cache):.1f} s")
+        print(f"first forecast of a process, from the cache: {fresh(first, cache):.2f} s\n")
+
+    uoro, rtrl = bc.UORO(hidden=90, history=9.0), bc.RTRL(hidden=55, history=5.5)
+    fast, slow, limit = per_step(uoro), transcription_uoro(90, 90), memory_limit(90, 90)
+    print(f"UORO, q=90, L=90, 9 coordinates: {fast:.1f}; NumPy transcription {slow:.0f}, ratio {slow / fast:.1f}")
+    print(f"  reading and writing W and θ̃ once takes {limit:.1f}: {100 * limit / fast:.0f} % of the memory limit")
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        begin = time.perf_counter()
+        for part in [pool.submit(per_step, uoro, runs=4) for _ in range(cores)]:
+            part.result()
+        together = time.perf_counter() - begin
+    begin = time.perf_counter()
+    per_step(uoro, runs=4)
+    alone = time.perf_counter() - begin
+    print(f"  {cores} batches of 4 runs on {cores} cores take {together / alone:.2f} × the time of one batch on one")
+
+    fast, slow, terms = per_step(rtrl), transcription_rtrl(55, 55), rtrl_terms(rtrl)
+    rows = 55 + 1 + WIDTH * 55
+    work = terms * (55 * 55 + rows * 55) + 4 * rows * 55
+    print(f"RTRL, q=55, L=55, 9 coordinates: {fast:.1f}; NumPy transcription {slow:.0f}, ratio {slow / fast:.1f}")
+    rate = arithmetic_rate()
+    print(
+        f"  {terms} terms, {work} multiply-adds at {rate:.0f} a µs: {100 * work / rate / fast:.0f} % of the arithmetic limit"
+    )
+
+    print("\nall methods with their defaults: immediate; delayed at 0.5 s and at 2.0 s")
+    for name, cls in bc.METHODS.items():
+        method = cls()
+        early = per_step(method)
+        late = [per_step(method, horizon=h, feedback="delayed") for h in (5, 20)]
+        print(f"  {name:<12} {early:8.1f} {late[0]:8.1f} {late[1]:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
