@@ -38,7 +38,7 @@ format: $(READY)  ## put the code in its usual form
 	$(BIN)/ruff format .
 
 bench: $(READY)  ## measure speed, as ratios within one run
-	$(BIN)/python benchmarks/speed.py
+	OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
 
 wheel: $(READY)  ## build the wheel and the source archive
 	$(BIN)/python -m build --outdir dist

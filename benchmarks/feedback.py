@@ -1,6 +1,6 @@
 """The table of docs/feedback.md: every method under both feedback modes, on a folder of recordings.
 
-    python benchmarks/feedback.py FOLDER
+python -m benchmarks.feedback FOLDER
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main(folder: str) -> None:
         bc.compare(methods, recordings, horizons=HORIZONS, feedback=feedback, runs=5)
         for feedback in ("immediate", "delayed")
     ]
-    print("| method | " + " | ".join(f"{h:g} s" for h in HORIZONS) + " | " + " | ".join(f"{h:g} s" for h in HORIZONS) + " |")
+    print("| method | " + " | ".join(f"{h:g} s" for _ in modes for h in HORIZONS) + " |")
     print("|---|" + "---|" * (2 * len(HORIZONS)))
     for method in methods:
         cells = [f"{mode.average(method, score='rmse', horizon=h).mean:.2f}" for mode in modes for h in HORIZONS]

@@ -1,4 +1,4 @@
-"""Plain NumPy transcriptions of the published algorithms, line by line as printed: the yardstick of the speed benchmark.
+"""Plain NumPy transcriptions of the published algorithms, line by line as printed: the yardstick of speed.py.
 
 They keep what the paper keeps: one parameter vector θ, unrolled column by column and rebuilt at every step (lines 21-37
 of Algorithm 1), the finite-difference tangent, and, for RTRL, the influence matrix of every weight.
@@ -55,7 +55,7 @@ class PaperUORO:
 
 
 class PaperRTRL:
-    """Real-time recurrent learning with the influence matrix ∂x/∂w_j of the weights of each unit j, (q, q, q + m + 1)."""
+    """Real-time recurrent learning with the influence ∂x/∂w_j of the weights of each unit j, (q, q, q + m + 1)."""
 
     def __init__(self, q: int, m: int, p: int, eta: float, tau: float, rng: np.random.Generator) -> None:
         self.q, self.eta, self.tau = q, eta, tau

@@ -33,8 +33,8 @@ def score(predictions: Array, truth: Array) -> dict[str, float]:
     """Score one run, from arrays (time, marker, dimension) in mm; missing truth is not scored.
 
     With δ_j(t) the distance between forecast and truth of marker j (Pohl et al. 2022, Eqs. 6-11):
-    mae is the mean of δ, rmse the root of the mean of δ² (over time and markers, not coordinates), nrmse that divided by
-    the root mean square distance of the truth from each marker's mean, max_error the largest δ, and jitter the mean
+    mae is the mean of δ, rmse the root of the mean of δ² (over time and markers, not coordinates), nrmse that divided
+    by the root mean square distance of the truth from each marker's mean, max_error the largest δ, and jitter the mean
     distance between successive forecasts.
     """
     known = np.asarray(~np.isnan(truth).any(axis=2))

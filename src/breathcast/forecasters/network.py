@@ -39,6 +39,8 @@ class Network(Method):
             init_std=self.init_std,
             clip=self.clip,
         )
+        if not isinstance(self.hidden, int):
+            raise BreathcastError(f"{self.name}: hidden is {self.hidden!r}", cure="give a whole number of units")
         if self.optimizer not in ("sgd", "adam"):
             raise BreathcastError(f"{self.name}: optimizer is {self.optimizer!r}", cure="use 'sgd' or 'adam'")
 

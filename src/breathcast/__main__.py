@@ -1,0 +1,5 @@
+"""`python -m breathcast`."""
+
+from breathcast.cli.main import main
+
+main()
