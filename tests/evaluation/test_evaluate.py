@@ -191,3 +191,12 @@ def test_comparison_has_every_case_and_is_json() -> None:
     json.dumps(result.to_dict(), allow_nan=False)
     assert {trace.recording for trace in result.traces} == {"sim", "other"}
     assert set(result.traces[0].forecasts) == {"persistence", "uoro"}
+
+
+def test_methods_and_recordings_of_one_name_are_told_apart() -> None:
+    methods = [bc.LMS(history=0.5, training=10.0), bc.LMS(history=1.0, training=10.0), bc.Persistence()]
+    result = bc.compare([*methods, methods[0]], [breathing(seed=0), breathing(seed=1)], horizons=[0.5], test_start=20.0)
+    assert [recording.name for recording in result.recordings] == ["sim", "sim (2)"]
+    assert list(result.traces[1].forecasts) == ["lms(history=0.5)", "lms(history=1.0)", "persistence"]
+    assert [entry["label"] for entry in result.to_dict()["methods"]] == list(result.traces[0].forecasts)
+    assert len(result.cases) == 6

@@ -60,7 +60,8 @@ def pair(method: Network, feedback: str = "immediate", horizon: int = HORIZON, r
     learner = NetworkLearner(method, Task(1.0, WIDTH, horizon, feedback, 0, (run,)))
     drawn = draw_weights(0, run, method.hidden, 1 + WIDTH * HISTORY, WIDTH)
     signs = np.concatenate([draw_signs(0, run, block, method.hidden) for block in (0, 1)])[HISTORY - 1 :]
-    A0 = learner.state()["credit"][0]
+    A, q = learner.state()["credit"][0], method.hidden
+    A0 = np.delete(A, slice(q, -WIDTH - 1), axis=0)[:, :q]  # without the units that only fill a cache line
     return Pair(learner, *(method.init_std * W for W in drawn), signs, A0)
 
 
@@ -75,7 +76,8 @@ def forecasts(
 
 
 def weights(learner: NetworkLearner) -> dict[str, np.ndarray]:
-    """The learner's matrices in the twin's layout."""
-    state = learner.state()
+    """The learner's matrices in the twin's layout, without the units that only fill a cache line."""
+    state, units = learner.state(), learner._settings.units
     q = state["hidden"].shape[1]
-    return {"W_a": state["weights"][0, :q].T, "W_b": state["weights"][0, q:].T, "W_c": state["readout"][0].T}
+    W = state["weights"][0, :, :units].T
+    return {"W_a": W[:, :units], "W_b": W[:, q:], "W_c": state["readout"][0, :units].T}

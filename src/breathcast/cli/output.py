@@ -50,9 +50,9 @@ def _is_read(path: Path, folder: Path) -> bool:
 
 def save(path: str | Path, content: str | bytes) -> None:
     """Write a file in one step and say so."""
-    from breathcast.recordings.writing import _replace
+    from breathcast.files import replace_file
 
-    _replace(Path(path), content.encode() if isinstance(content, str) else content)
+    replace_file(Path(path), content.encode() if isinstance(content, str) else content)
     say(f"Wrote {path}")
 
 

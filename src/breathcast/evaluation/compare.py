@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from breathcast.evaluation.evaluate import IMMEDIATE_WARNING, Evaluation, evaluate
@@ -15,6 +17,19 @@ from breathcast.evaluation.scores import SCORES, Score, over_cases
 from breathcast.forecasters.method import Array, Feedback, Method
 from breathcast.recordings.recording import Recording
 from breathcast.version import __version__
+
+
+def labels(methods: Iterable[Method]) -> dict[Method, str]:
+    """A name for each method; where one is there twice, with the settings that differ."""
+    methods = tuple(methods)
+    return {method: method.name + _difference(method, methods) for method in methods}
+
+
+def _difference(method: Method, methods: Sequence[Method]) -> str:
+    others = [other.to_dict() for other in methods if other.name == method.name and other != method]
+    own = method.to_dict()
+    differing = [key for key in own if any(other[key] != own[key] for other in others)]
+    return f"({','.join(f'{key}={own[key]}' for key in differing)})" if differing else ""
 
 
 @dataclass(frozen=True)
@@ -38,7 +53,7 @@ class Trace:
     times: Array  # (N), s
     markers: tuple[str, ...]
     truth: Array  # (N, marker, dimension), mm, NaN where missing
-    forecasts: dict[str, Array] = field(default_factory=dict)  # by method name, like `truth`
+    forecasts: dict[str, Array] = field(default_factory=dict)  # by label of the method, like `truth`
 
 
 @dataclass(frozen=True)
@@ -64,16 +79,19 @@ class Comparison:
         self, method: Method, *, score: str, horizon: float | None = None, recordings: Sequence[str] | None = None
     ) -> Score:
         """Mean of a score over recordings (all, or those named) and over horizons (all, or the one given)."""
-        return over_cases(case.scores[score] for case in self._select(method, horizon, recordings))
+        return over_cases(
+            case.scores[score]
+            for case in self._by_method[method]
+            if horizon in (None, case.horizon) and (recordings is None or case.recording in recordings)
+        )
 
-    def _select(self, method: Method, horizon: float | None, recordings: Sequence[str] | None) -> Iterator[Case]:
-        for case in self.cases:
-            wanted = recordings is None or case.recording in recordings
-            if wanted and case.method == method and horizon in (None, case.horizon):
-                yield case
+    @cached_property
+    def _by_method(self) -> dict[Method, list[Case]]:
+        return {method: [case for case in self.cases if case.method == method] for method in self.methods}
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, ready for JSON: settings, averages by method, by method and horizon, and every case."""
+        names = labels(self.methods)
         return {
             "breathcast": __version__,
             "notice": "Research use only; not a medical device; not for beam control.",
@@ -90,6 +108,7 @@ class Comparison:
             "methods": [
                 {
                     **method.to_dict(),
+                    "label": names[method],
                     "title": method.title,
                     "average": {s: self.average(method, score=s).to_dict() for s in SCORES},
                     "by_horizon": [
@@ -101,7 +120,7 @@ class Comparison:
             ],
             "cases": [
                 {
-                    "method": case.method.name,
+                    "method": names[case.method],
                     "recording": case.recording,
                     "horizon_s": case.horizon,
                     "horizon_used_s": case.used,
@@ -129,7 +148,8 @@ def compare(
 
     `progress(done, total, what)` is called after each case, from any thread, one at a time.
     """
-    methods, recordings = tuple(methods), tuple(recordings)
+    methods, recordings = tuple(dict.fromkeys(methods)), _named_apart(recordings)
+    names = labels(methods)
     cells = [(method, recording, h) for method in methods for recording in recordings for h in horizons]
     middle = sorted(horizons)[len(horizons) // 2]
     lock, done = threading.Lock(), 0
@@ -153,7 +173,7 @@ def compare(
         with lock:
             done += 1
             if progress is not None:
-                progress(done, len(cells), f"{method.name} on {recording.name}")
+                progress(done, len(cells), f"{names[method]} on {recording.name}")
         case = Case(method, recording.name, horizon, result.steps / result.rate, result.scores, seconds)
         return case, result if horizon == middle else None
 
@@ -171,8 +191,21 @@ def compare(
         seed=seed,
         test_start=test_start,
         cases=tuple(case for case, _ in results),
-        traces=_traces(recordings, [kept for _, kept in results if kept is not None]),
+        traces=_traces(recordings, names, [kept for _, kept in results if kept is not None]),
     )
+
+
+def _named_apart(recordings: Iterable[Recording]) -> tuple[Recording, ...]:
+    """The same recordings; of those that share a name, all but the first get a number behind it."""
+    apart: dict[str, Recording] = {}
+    for recording in recordings:
+        name, n = recording.name, 1
+        while name in apart:
+            n += 1
+            name = f"{recording.name} ({n})"
+        apart[name] = copy.copy(recording)
+        apart[name].name = name
+    return tuple(apart.values())
 
 
 def _warm_up(methods: Sequence[Method], recordings: Sequence[Recording]) -> None:
@@ -183,9 +216,11 @@ def _warm_up(methods: Sequence[Method], recordings: Sequence[Recording]) -> None
             method.start(rate=1.0, markers=1, dimension=first.dimension, horizons=[1.0]).extend(first.positions[:1, :1])
 
 
-def _traces(recordings: Sequence[Recording], kept: Sequence[Evaluation]) -> tuple[Trace, ...]:
+def _traces(
+    recordings: Sequence[Recording], labels: Mapping[Method, str], kept: Sequence[Evaluation]
+) -> tuple[Trace, ...]:
     traces: dict[str, Trace] = {}
-    names = {recording.name: recording.markers for recording in recordings}
+    markers = {recording.name: recording.markers for recording in recordings}
     for result in kept:
         trace = traces.setdefault(
             result.recording,
@@ -193,9 +228,9 @@ def _traces(recordings: Sequence[Recording], kept: Sequence[Evaluation]) -> tupl
                 result.recording,
                 result.horizon,
                 result.times[result.test],
-                names[result.recording],
+                markers[result.recording],
                 result.truth[result.test],
             ),
         )
-        trace.forecasts[result.method.name] = result.predictions[0, result.test]
+        trace.forecasts[labels[result.method]] = result.predictions[0, result.test]
     return tuple(traces.values())

@@ -76,14 +76,16 @@ class NetworkLearner(Learner):
         """Draw the initial weights and lay out the memory of the rule."""
         from breathcast.kernels import network_types as kernel
 
-        q, p, runs = method.hidden, task.width, len(task.runs)
+        units, p, runs = method.hidden, task.width, len(task.runs)
+        q = kernel.padded(units)
         self.window = task.samples(method.history)
         rule, adam = method.rule, method.optimizer == "adam"
         depth = kernel.DEPTH if rule == kernel.RTRL else 0
         self.reach = self.window + (task.horizon if task.feedback == "delayed" else 0) + depth
-        self._task, self._hidden, self._noisy = task, q, rule == kernel.UORO
+        self._task, self._noisy = task, rule == kernel.UORO
         self._settings = kernel.Settings(
             rule=rule,
+            units=units,
             history=self.window,
             horizon=task.horizon,
             delayed=task.feedback == "delayed",
@@ -96,44 +98,52 @@ class NetworkLearner(Learner):
         rows = q + 1 + p * self.window
         trace = rule in (kernel.UORO, kernel.SNAP1)
         credit = q + p + 1 if rule == kernel.DNI else 0
+        zeros = kernel.aligned
         self._state = kernel.State(
-            weights=np.empty((runs, rows, q)),
-            readout=np.empty((runs, q, p)),
-            hidden=np.zeros((runs, q)),
-            ahead=np.zeros((runs, q)),
-            trace=np.zeros((runs, rows if trace else 0, q)),
-            tangent=np.zeros((runs, q + 1)),
-            credit=np.zeros((runs, credit, q)),
-            feature=np.zeros((runs, credit)),
-            past_hidden=np.zeros((runs, depth, q)),
-            past_slope=np.zeros((runs, depth, q)),
-            past_recurrent=np.zeros((runs, depth, q, q)),
-            moments=np.zeros((runs, 2 if adam else 0, rows, q)),
-            readout_moments=np.zeros((runs, 2 if adam else 0, q, p)),
+            weights=zeros(runs, rows, q),
+            readout=zeros(runs, q, p),
+            hidden=zeros(runs, q),
+            ahead=zeros(runs, q),
+            trace=zeros(runs, rows if trace else 0, q),
+            tangent=zeros(runs, q + 1),
+            credit=zeros(runs, credit, q),
+            feature=zeros(runs, credit),
+            past_hidden=zeros(runs, depth, q),
+            past_slope=zeros(runs, depth, q),
+            past_recurrent=zeros(runs, depth, q, q),
+            moments=zeros(runs, 2 if adam else 0, rows, q),
+            readout_moments=zeros(runs, 2 if adam else 0, q, p),
             clock=np.zeros((runs, 3), dtype=np.int64),
         )
-        for r, run in enumerate(task.runs):
-            W_a, W_b, W_c = draw_weights(task.seed, run, q, 1 + p * self.window, p)
-            self._state.weights[r, :q] = method.init_std * W_a.T
-            self._state.weights[r, q:] = method.init_std * W_b.T
-            self._state.readout[r] = method.init_std * W_c.T
-            if credit:  # Marschall et al. 2020: A starts Gaussian, with variance 1 / q
-                self._state.credit[r] = _generator(task.seed, run, 2).standard_normal((credit, q)) / np.sqrt(q)
-                self._state.feature[r, -1] = 1.0
-        full = rule == kernel.RTRL or adam
         self._scratch = kernel.Scratch(
-            new=np.zeros(q),
-            slope=np.zeros(q),
-            pull=np.zeros(q),
-            work=np.zeros((4, q)),
-            output=np.zeros((2, p)),
-            deltas=np.zeros((max(depth, 1), q)),
-            inputs=np.zeros(max(depth, 1)),
-            grad=np.zeros((rows if full else 0, q)),
-            readout_grad=np.zeros((q, p)),
-            projected=np.zeros((task.horizon, q)),
+            new=zeros(q),
+            slope=zeros(q),
+            pull=zeros(q),
+            work=zeros(4, q),
+            output=zeros(2, p),
+            deltas=zeros(max(depth, 1), q),
+            inputs=zeros(max(depth, 1)),
+            grad=zeros(rows if rule == kernel.RTRL or adam else 0, q),
+            readout_grad=zeros(q, p),
+            projected=zeros(task.horizon, q),
         )
+        for r, run in enumerate(task.runs):
+            self._begin(r, run, method.init_std)
         self._signs: tuple[range, NDArray[np.int8]] = (range(0), np.zeros((runs, 1, q), dtype=np.int8))
+
+    def _begin(self, r: int, run: int, spread: float) -> None:
+        """Put the initial weights of a run in place."""
+        state, units, seed, p = self._state, self._settings.units, self._task.seed, self._task.width
+        q = state.hidden.shape[1]
+        W_a, W_b, W_c = draw_weights(seed, run, units, 1 + p * self.window, p)
+        state.weights[r, :units, :units] = spread * W_a.T
+        state.weights[r, q:, :units] = spread * W_b.T
+        state.readout[r, :units] = spread * W_c.T
+        if state.credit.size:  # Marschall et al. 2020: A starts Gaussian, with variance 1 / q
+            drawn = _generator(seed, run, 2).standard_normal((units + p + 1, units)) / np.sqrt(units)
+            state.credit[r, :units, :units] = drawn[:units]
+            state.credit[r, q:, :units] = drawn[units:]
+            state.feature[r, -1] = 1.0
 
     def advance(
         self, series: Array, clean: NDArray[np.int64], origin: int, first: int, last: int, speak: int, out: Array
@@ -167,8 +177,11 @@ class NetworkLearner(Learner):
         blocks = range(max(first, 0) // _BLOCK, (last - 1) // _BLOCK + 1)
         if blocks != self._signs[0]:
             seed, runs = self._task.seed, self._task.runs
-            drawn = [np.concatenate([draw_signs(seed, run, block, self._hidden) for block in blocks]) for run in runs]
-            self._signs = (blocks, np.stack(drawn))
+            units = self._settings.units
+            signs = np.zeros((len(runs), len(blocks) * _BLOCK, self._state.hidden.shape[1]), dtype=np.int8)
+            for r, run in enumerate(runs):
+                signs[r, :, :units] = np.concatenate([draw_signs(seed, run, block, units) for block in blocks])
+            self._signs = (blocks, signs)
         return blocks.start * _BLOCK, self._signs[1]
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -278,7 +278,7 @@ def _renew(weights, trace, j, i, back, shrink, push):
 
 
 @jit
-def _uoro(run, scratch, flat, begin, stride, back, signs, fuse):
+def _uoro(units, run, scratch, flat, begin, stride, back, signs, fuse):
     """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1), with W_b [1, next window] in the same pass if `fuse`."""
     q = run.hidden.shape[0]
     weights, trace, tangent, ahead = run.weights, run.trace, run.tangent, run.ahead
@@ -295,18 +295,16 @@ def _uoro(run, scratch, flat, begin, stride, back, signs, fuse):
         moved[i] *= scratch.slope[i]
     rho0 = math.sqrt(tangent[q] / (math.sqrt(_dot(moved, moved)) + _EPS)) + _EPS
     size = math.sqrt(_dot(turned, turned) * _window_size(run, flat, begin))
-    rho1 = math.sqrt(size / (math.sqrt(float(q)) + _EPS)) + _EPS
+    rho1 = math.sqrt(size / (math.sqrt(float(units)) + _EPS)) + _EPS
     for i in range(q):
         tangent[i] = rho0 * moved[i] + rho1 * signs[i]
         turned[i] /= rho1
-        ahead[i] = 0.0
     shrink = 1.0 / rho0
     for j in range(q + 1):
         a = run.hidden[j] if j < q else 1.0
-        b = 0.0 if j < q else 1.0
         for i in range(q):
             w, new = _renew(weights, trace, j, i, back, shrink, turned[i] * a)
-            ahead[i] += w * b
+            ahead[i] = w  # in the end that of the bias
             sums[i] += new * new
     rest = weights.shape[0] - q - 1
     whole = rest - rest % 4
@@ -417,7 +415,7 @@ def _learn(settings, run, scratch, flat, begin, target, learn, signs, fuse):
         _fill(settings, run, scratch, flat, begin, along)
     run.clock[1] = 0
     if settings.rule == UORO:
-        _uoro(run, scratch, flat, begin, stride, step * along, signs, fuse and not adam)
+        _uoro(settings.units, run, scratch, flat, begin, stride, step * along, signs, fuse and not adam)
         run.clock[1] = 1 if fuse and not adam else 0
     elif step > 0.0:
         _descend(settings, run, scratch, flat, begin, step)

@@ -1,7 +1,9 @@
 """How the memory of a recurrent network is laid out.
 
 `weights` is [W_a | W_b] transposed, (q + 1 + m, q): q units, a bias, m inputs. `readout` is W_c transposed, (q, p).
-Every state array has a leading axis of R runs; a stream is a batch of one run, so both give the same bits.
+Here q is the number of units rounded up to a whole cache line, and arrays begin on one: the units beyond have weights
+of zero, and keep them. Every state array has a leading axis of R runs; a stream is a batch of one run, so both give
+the same bits.
 """
 
 from __future__ import annotations
@@ -12,13 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIXED, UORO, RTRL, SNAP1, DNI = range(5)  # the rule that estimates the gradient
+_LINE = 8  # numbers in a cache line
 DEPTH = 128  # steps kept for the backward gradient of RTRL, of which 12-25 are used in practice
+
+
+def padded(units: int) -> int:
+    """Units rounded up to a whole cache line of eight numbers."""
+    return -(-units // _LINE) * _LINE
+
+
+def aligned(*shape: int) -> NDArray[np.float64]:
+    """Zeros that begin on a cache line: a vector of the processor then never lies across two of them."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + _LINE)
+    begin = (-room.ctypes.data // room.itemsize) % _LINE
+    return room[begin : begin + size].reshape(shape)
 
 
 class Settings(NamedTuple):
     """What stays constant over a recording."""
 
     rule: int
+    units: int  # of q, those that are there
     history: int  # L, samples in a window
     horizon: int  # h, samples ahead
     delayed: bool  # learn a target when it is measured or, as published, h samples before that

@@ -121,8 +121,7 @@ def _read_files(files: Sequence[Path], format: str | None, options: Options) -> 
     for file in files:
         name = format or detect(file)
         if name is None:
-            cure = f"give the format, one of {', '.join(FORMATS)}"
-            raise BreathcastError(_unrecognised(file), file=file, cure=cure)
+            raise _unrecognised(file)
         key = (file.absolute().parent, extmarker.told_by(file).code) if name == "extmarker" else file
         groups.setdefault(key, []).append(file)
         kinds[key] = name
@@ -140,8 +139,9 @@ def _read_group(files: list[Path], name: str, options: Options) -> Recording:
         raise BreathcastError("needs more memory than there is", file=files[0], cure="split the file") from error
 
 
-def _unrecognised(file: Path) -> str:
+def _unrecognised(file: Path) -> BreathcastError:
     with suppress(OSError, ValueError):
         if file.exists():
-            return "has no format that is known"
-    return "does not exist"
+            cure = f"give the format, one of {', '.join(FORMATS)}"
+            return BreathcastError("has no format that is known", file=file, cure=cure)
+    return BreathcastError("does not exist", file=file, cure="check the path")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from breathcast.errors import BreathcastError
+from breathcast.files import replace_file
 from breathcast.recordings.about import describe
 from breathcast.recordings.clock import check_times
 from breathcast.recordings.columns import AXES, LONGEST_NAME, column_names
@@ -37,7 +36,7 @@ def write(recording: Recording, path: str | Path) -> None:
         data = writer(recording)
     except BreathcastError as error:
         raise BreathcastError(error.problem, file=path, cure=error.cure) from error
-    _replace(path, data)
+    replace_file(path, data)
 
 
 def _check(recording: Recording) -> None:
@@ -112,24 +111,6 @@ def _mat(recording: Recording) -> bytes:
     savemat(file, variables, do_compression=True)
     data: bytes = file.getvalue()
     return data
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put the file in place in one step: whoever looks sees the old one or the whole new one."""
-    temporary = path.with_name(f".breathcast-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        try:
-            with temporary.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        cure = "check that the folder exists, that you may write there and that there is room"
-        raise BreathcastError(f"cannot be written: {reason}", file=path, cure=cure) from error
 
 
 WRITERS: dict[str, Callable[[Recording], bytes]] = {

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from breathcast.evaluation.compare import Comparison, Trace
+from breathcast.evaluation.compare import Comparison, Trace, labels
 from breathcast.forecasters.method import Array, Method
 from breathcast.recordings.recording import Recording
 from breathcast.reports.glossary import REFERENCE, SCORE_WORDS
 from breathcast.reports.inspections import axes
-from breathcast.reports.tables import labels
 
 # Mid tones, so that each is read on white and on black; the second ten repeat them dashed.
 COLOURS = (
@@ -119,7 +118,6 @@ def _score_figure(comparison: Comparison, score: str) -> Spec:
 
 def time_figure(comparison: Comparison) -> Spec:
     """Truth and forecasts over time, packed: hundredths of a millimetre about an offset, as 16-bit integers."""
-    names = {method.name: labels(comparison.methods)[method] for method in comparison.methods}
     recordings = {recording.name: recording for recording in comparison.recordings}
     packed: list[Spec] = []
     room = _ROOM
@@ -130,7 +128,7 @@ def time_figure(comparison: Comparison) -> Spec:
         if packed and length * width > room:
             break
         room -= length * width
-        packed.append(_pack(trace, length, recordings[trace.recording], names))
+        packed.append(_pack(trace, length, recordings[trace.recording]))
     return {
         "recordings": packed,
         "layout": layout(
@@ -150,7 +148,7 @@ def shown_first(comparison: Comparison) -> set[Method]:
     return set(order[:_SHOWN])
 
 
-def _pack(trace: Trace, length: int, recording: Recording, names: dict[str, str]) -> Spec:
+def _pack(trace: Trace, length: int, recording: Recording) -> Spec:
     truth = trace.truth[:length]
     spreads = np.array([[_spread(truth[:, m, a]) for a in range(truth.shape[2])] for m in range(truth.shape[1])])
     coordinates = []
@@ -158,7 +156,7 @@ def _pack(trace: Trace, length: int, recording: Recording, names: dict[str, str]
         for a, axis in enumerate(axes(truth.shape[2])):
             known = truth[:, m, a][np.isfinite(truth[:, m, a])]
             offset = round(float(known.mean()), 2) if known.size else 0.0
-            lines = {names[key]: _packed(values[:length, m, a], offset) for key, values in trace.forecasts.items()}
+            lines = {label: _packed(values[:length, m, a], offset) for label, values in trace.forecasts.items()}
             coordinates.append(
                 {"name": f"{marker} {axis}", "offset": offset, "truth": _packed(truth[:, m, a], offset), "lines": lines}
             )

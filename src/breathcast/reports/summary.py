@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from breathcast.evaluation.compare import Comparison
+from breathcast.evaluation.compare import Comparison, labels
 from breathcast.recordings.clock import counted
 from breathcast.reports.glossary import FEEDBACK, REFERENCE, SCORE_WORDS
 from breathcast.reports.plain import listed
-from breathcast.reports.tables import labels
 
 
 def summary(comparison: Comparison) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from breathcast.evaluation.compare import Comparison
+from breathcast.evaluation.compare import Comparison, labels
 from breathcast.evaluation.evaluate import Evaluation
 from breathcast.evaluation.scores import Score
 from breathcast.forecasters.method import Method
@@ -144,19 +144,6 @@ def _valued(key: str, value: object) -> str:
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def labels(methods: Iterable[Method]) -> dict[Method, str]:
-    """A name for each method; where one is there twice, with the settings that differ."""
-    methods = tuple(methods)
-    return {method: method.name + _difference(method, methods) for method in methods}
-
-
-def _difference(method: Method, methods: Sequence[Method]) -> str:
-    others = [other.to_dict() for other in methods if other.name == method.name and other != method]
-    own = method.to_dict()
-    differing = [key for key in own if any(other[key] != own[key] for other in others)]
-    return f"({','.join(f'{key}={own[key]}' for key in differing)})" if differing else ""
 
 
 def _reference_first(methods: Sequence[Method]) -> list[Method]:
