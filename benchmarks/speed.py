@@ -25,7 +25,7 @@ from breathcast.forecasters.method import Task
 SAMPLES, WIDTH, RATE = 1500, 9, 10.0
 
 
-def best(work: Callable[[], object], repeats: int = 5) -> float:
+def best(work: Callable[[], object], repeats: int = 15) -> float:
     """Seconds of the fastest of several calls, after one that is not counted."""
     work()
     times = []
@@ -114,7 +114,7 @@ def rtrl_terms(method: bc.RTRL) -> int:
     learner.advance(series(), np.arange(1, SAMPLES + 1), 0, 0, stop, 0, np.empty((1, stop, WIDTH)))
     state = learner.state()
     depth, last = state["past_slope"].shape[1], int(state["clock"][0, 0]) - 1
-    carried, total = state["readout"][0].sum(axis=1), 0.0
+    carried, total = state["readout"][0].sum(axis=0), 0.0
     for back in range(min(depth, last)):
         slot = (last - back) % depth
         delta = carried * state["past_slope"][0, slot]

@@ -80,4 +80,4 @@ def weights(learner: NetworkLearner) -> dict[str, np.ndarray]:
     state, units = learner.state(), learner._settings.units
     q = state["hidden"].shape[1]
     W = state["weights"][0, :, :units].T
-    return {"W_a": W[:, :units], "W_b": W[:, q:], "W_c": state["readout"][0, :units].T}
+    return {"W_a": W[:, :units], "W_b": W[:, q:], "W_c": state["readout"][0, :, :units]}

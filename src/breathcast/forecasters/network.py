@@ -101,7 +101,7 @@ class NetworkLearner(Learner):
         zeros = kernel.aligned
         self._state = kernel.State(
             weights=zeros(runs, rows, q),
-            readout=zeros(runs, q, p),
+            readout=zeros(runs, p, q),
             hidden=zeros(runs, q),
             ahead=zeros(runs, q),
             trace=zeros(runs, rows if trace else 0, q),
@@ -112,10 +112,12 @@ class NetworkLearner(Learner):
             past_slope=zeros(runs, depth, q),
             past_recurrent=zeros(runs, depth, q, q),
             moments=zeros(runs, 2 if adam else 0, rows, q),
-            readout_moments=zeros(runs, 2 if adam else 0, q, p),
+            readout_moments=zeros(runs, 2 if adam else 0, p, q),
             clock=np.zeros((runs, 3), dtype=np.int64),
         )
         self._scratch = kernel.Scratch(
+            input=zeros(rows),
+            next=zeros(rows),
             new=zeros(q),
             slope=zeros(q),
             pull=zeros(q),
@@ -124,7 +126,7 @@ class NetworkLearner(Learner):
             deltas=zeros(max(depth, 1), q),
             inputs=zeros(max(depth, 1)),
             grad=zeros(rows if rule == kernel.RTRL or adam else 0, q),
-            readout_grad=zeros(q, p),
+            readout_grad=zeros(p, q),
             projected=zeros(task.horizon, q),
         )
         for r, run in enumerate(task.runs):
@@ -138,7 +140,7 @@ class NetworkLearner(Learner):
         W_a, W_b, W_c = draw_weights(seed, run, units, 1 + p * self.window, p)
         state.weights[r, :units, :units] = spread * W_a.T
         state.weights[r, q:, :units] = spread * W_b.T
-        state.readout[r, :units] = spread * W_c.T
+        state.readout[r, :, :units] = spread * W_c
         if state.credit.size:  # Marschall et al. 2020: A starts Gaussian, with variance 1 / q
             drawn = _generator(seed, run, 2).standard_normal((units + p + 1, units)) / np.sqrt(units)
             state.credit[r, :units, :units] = drawn[:units]

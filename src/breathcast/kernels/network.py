@@ -60,13 +60,39 @@ def _step_state(weights, hidden, z, new):
 
 
 @jit
+def _dot(a, b):
+    """a · b in four partial sums, which a processor can add side by side."""
+    n = a.shape[0]
+    whole = n - n % 4
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for i in range(0, whole, 4):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@jit
+def _load(run, flat, begin, stride, fuse, scratch):
+    """Fill v = [x, 1, window] of this step and [0, 1, window] of the next, which is there if `fuse`."""
+    q = run.hidden.shape[0]
+    for i in range(q):
+        scratch.input[i] = run.hidden[i]
+    scratch.input[q] = 1.0
+    scratch.next[q] = 1.0
+    for j in range(run.weights.shape[0] - q - 1):
+        scratch.input[q + 1 + j] = flat[begin + j]
+        scratch.next[q + 1 + j] = flat[begin + stride + j] if fuse else 0.0
+
+
+@jit
 def _read(readout, hidden, y):
     """Y = W_c x."""
     for o in range(y.shape[0]):
-        y[o] = 0.0
-    for k in range(hidden.shape[0]):
-        for o in range(y.shape[0]):
-            y[o] += readout[k, o] * hidden[k]
+        y[o] = _dot(readout[o], hidden)
 
 
 @jit
@@ -102,8 +128,7 @@ def _backward(settings, run, scratch, flat, begin, stride):
     The textbook influence tensor gives the same sum, at a cost of q³ (q + m). The terms shrink as long as the network
     forgets, and the sum stops when they no longer change it. Beyond DEPTH steps nothing is stored.
     """
-    q = run.hidden.shape[0]
-    depth = run.past_hidden.shape[0]
+    depth, q = run.past_hidden.shape
     deltas = scratch.deltas
     newest = run.clock[0] % depth
     for i in range(q):
@@ -138,8 +163,7 @@ def _backward(settings, run, scratch, flat, begin, stride):
 @jit
 def _outer_sum(run, scratch, flat, begin, stride, newest, count):
     """grad = Σ_k v_k δ_kᵀ; returns its squared norm."""
-    q = run.hidden.shape[0]
-    depth = run.past_hidden.shape[0]
+    depth, q = run.past_hidden.shape
     grad, deltas, inputs = scratch.grad, scratch.deltas, scratch.inputs
     for i in range(q):
         scratch.work[1, i] = 0.0
@@ -172,7 +196,7 @@ def _outer_sum(run, scratch, flat, begin, stride, newest, count):
 
 
 @jit
-def _snap1(run, scratch, flat, begin):
+def _snap1(run, scratch):
     """SnAp-1: I[j, i] = φ'_i (W_a[i, i] I[j, i] + v_j), a unit's own weights on it; the gradient is pull_i I[j, i]."""
     q = run.hidden.shape[0]
     own, sums = scratch.work[0], scratch.work[1]
@@ -180,7 +204,7 @@ def _snap1(run, scratch, flat, begin):
         own[i] = run.weights[i, i] * scratch.slope[i]
         sums[i] = 0.0
     for j in range(run.weights.shape[0]):
-        a = run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1])
+        a = scratch.input[j]
         for i in range(q):
             new = own[i] * run.trace[j, i] + scratch.slope[i] * a
             run.trace[j, i] = new
@@ -192,13 +216,12 @@ def _snap1(run, scratch, flat, begin):
 
 
 @jit
-def _dni(settings, run, scratch, flat, begin, target, learn):
+def _dni(settings, run, scratch, flat, target, learn):
     """DNI: credit c = [x, y*, 1] A, with A learned so that c = ∂L/∂x' + c' D; gradient (c ∘ φ') vᵀ, c ∘ φ' in work[3].
 
     f = c - ∂L/∂x' - c' D; A -= rate (ãᵀ f - ã'ᵀ (f Dᵀ)), ã' = [x', y*', 1], D = φ' ∘ W_a (Pohl et al. 2025).
     """
-    q = run.hidden.shape[0]
-    p = run.readout.shape[1]
+    p, q = run.readout.shape
     A, old = run.credit, run.feature
     miss, ahead, turned = scratch.work[0], scratch.work[1], scratch.work[2]
     for i in range(q):
@@ -220,8 +243,7 @@ def _dni(settings, run, scratch, flat, begin, target, learn):
     for k in range(q):
         for i in range(q):
             turned[i] += run.weights[k, i] * miss[k]
-    rate = settings.credit_rate if learn else 0.0
-    credit = scratch.work[3]
+    rate, credit = (settings.credit_rate if learn else 0.0), scratch.work[3]
     for i in range(q):
         turned[i] *= scratch.slope[i]
         credit[i] = 0.0
@@ -236,31 +258,7 @@ def _dni(settings, run, scratch, flat, begin, target, learn):
     for i in range(q):
         credit[i] *= scratch.slope[i]
         size += credit[i] ** 2
-    return size * _window_size(run, flat, begin)
-
-
-@jit
-def _window_size(run, flat, begin):
-    """‖v‖² of v = [x, 1, window]."""
-    q = run.hidden.shape[0]
-    m = run.weights.shape[0] - q - 1
-    return 1.0 + _dot(run.hidden, run.hidden) + _dot(flat[begin : begin + m], flat[begin : begin + m])
-
-
-@jit
-def _dot(a, b):
-    """a · b in four partial sums, which a processor can add side by side."""
-    n = a.shape[0]
-    whole = n - n % 4
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
+    return size * _dot(scratch.input, scratch.input)
 
 
 # --- the step --------------------------------------------------------------------------------------------------------
@@ -278,8 +276,8 @@ def _renew(weights, trace, j, i, back, shrink, push):
 
 
 @jit
-def _uoro(units, run, scratch, flat, begin, stride, back, signs, fuse):
-    """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1), with W_b [1, next window] in the same pass if `fuse`."""
+def _uoro(units, run, scratch, back, signs):
+    """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1), with W_b [1, next window] in the same pass."""
     q = run.hidden.shape[0]
     weights, trace, tangent, ahead = run.weights, run.trace, run.tangent, run.ahead
     moved, turned, sums = scratch.work[0], scratch.work[1], scratch.work[2]
@@ -294,38 +292,30 @@ def _uoro(units, run, scratch, flat, begin, stride, back, signs, fuse):
     for i in range(q):
         moved[i] *= scratch.slope[i]
     rho0 = math.sqrt(tangent[q] / (math.sqrt(_dot(moved, moved)) + _EPS)) + _EPS
-    size = math.sqrt(_dot(turned, turned) * _window_size(run, flat, begin))
+    size = math.sqrt(_dot(turned, turned) * _dot(scratch.input, scratch.input))
     rho1 = math.sqrt(size / (math.sqrt(float(units)) + _EPS)) + _EPS
     for i in range(q):
         tangent[i] = rho0 * moved[i] + rho1 * signs[i]
         turned[i] /= rho1
+        ahead[i] = 0.0
     shrink = 1.0 / rho0
-    for j in range(q + 1):
-        a = run.hidden[j] if j < q else 1.0
-        for i in range(q):
-            w, new = _renew(weights, trace, j, i, back, shrink, turned[i] * a)
-            ahead[i] = w  # in the end that of the bias
-            sums[i] += new * new
-    rest = weights.shape[0] - q - 1
-    whole = rest - rest % 4
-    to = begin + (stride if fuse else 0)
-    for j in range(0, whole, 4):  # four rows at a time: a quarter of the traffic for the running sums; `r` is affine in
-        # j alone, or the compiler would not see that the rows do not overlap
-        r, at, ahead_of = q + 1 + j, begin + j, to + j
-        a0, a1, a2, a3 = flat[at], flat[at + 1], flat[at + 2], flat[at + 3]
-        b0, b1, b2, b3 = flat[ahead_of], flat[ahead_of + 1], flat[ahead_of + 2], flat[ahead_of + 3]
+    v, u = scratch.input, scratch.next
+    rows = weights.shape[0]
+    for j in range(0, rows - 3, 4):  # four rows at a time: a quarter of the traffic for the running sums
+        a0, a1, a2, a3 = v[j], v[j + 1], v[j + 2], v[j + 3]
+        b0, b1, b2, b3 = u[j], u[j + 1], u[j + 2], u[j + 3]
         for i in range(q):
             turn = turned[i]
-            w0, n0 = _renew(weights, trace, r, i, back, shrink, turn * a0)
-            w1, n1 = _renew(weights, trace, r + 1, i, back, shrink, turn * a1)
-            w2, n2 = _renew(weights, trace, r + 2, i, back, shrink, turn * a2)
-            w3, n3 = _renew(weights, trace, r + 3, i, back, shrink, turn * a3)
+            w0, n0 = _renew(weights, trace, j, i, back, shrink, turn * a0)
+            w1, n1 = _renew(weights, trace, j + 1, i, back, shrink, turn * a1)
+            w2, n2 = _renew(weights, trace, j + 2, i, back, shrink, turn * a2)
+            w3, n3 = _renew(weights, trace, j + 3, i, back, shrink, turn * a3)
             ahead[i] = (((ahead[i] + w0 * b0) + w1 * b1) + w2 * b2) + w3 * b3
             sums[i] = (((sums[i] + n0 * n0) + n1 * n1) + n2 * n2) + n3 * n3
-    for j in range(whole, rest):
-        a, b = flat[begin + j], flat[to + j]
+    for j in range(rows - rows % 4, rows):
+        a, b = v[j], u[j]
         for i in range(q):
-            w, new = _renew(weights, trace, q + 1 + j, i, back, shrink, turned[i] * a)
+            w, new = _renew(weights, trace, j, i, back, shrink, turned[i] * a)
             ahead[i] += w * b
             sums[i] += new * new
     size = 0.0
@@ -335,11 +325,11 @@ def _uoro(units, run, scratch, flat, begin, stride, back, signs, fuse):
 
 
 @jit
-def _fill(settings, run, scratch, flat, begin, along):
+def _fill(settings, run, scratch, along):
     """Write the gradient on [W_a | W_b] out in full, for Adam."""
     q = run.hidden.shape[0]
     for j in range(run.weights.shape[0]):
-        a = run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1])
+        a = scratch.input[j]
         for i in range(q):
             if settings.rule == UORO:
                 scratch.grad[j, i] = along * run.trace[j, i]
@@ -364,7 +354,7 @@ def _adam(weights, moments, grad, scale, rate, count):
 
 
 @jit
-def _descend(settings, run, scratch, flat, begin, step):
+def _descend(settings, run, scratch, step):
     """W -= step · gradient, for the rules whose step is not fused with anything."""
     q = run.hidden.shape[0]
     weights = run.weights
@@ -380,7 +370,7 @@ def _descend(settings, run, scratch, flat, begin, step):
                 weights[j, i] -= scratch.work[0, i] * run.trace[j, i]
     elif settings.rule == DNI:
         for j in range(weights.shape[0]):
-            a = step * (run.hidden[j] if j < q else (1.0 if j == q else flat[begin + j - q - 1]))
+            a = step * scratch.input[j]
             for i in range(q):
                 weights[j, i] -= a * scratch.work[3, i]
 
@@ -388,15 +378,19 @@ def _descend(settings, run, scratch, flat, begin, step):
 @jit
 def _learn(settings, run, scratch, flat, begin, target, learn, signs, fuse):
     """One step of the learner after its forward pass: gradient, clipping, weights, state; or weights stay."""
-    q = run.hidden.shape[0]
-    stride = run.readout.shape[1]
+    stride, q = run.readout.shape
     y, e = scratch.output[0], scratch.output[1]
     seen = run.hidden if settings.before else scratch.new
+    _load(run, flat, begin, stride, fuse, scratch)
     for o in range(stride):
         e[o] = flat[target + o] - y[o]
     for k in range(q):
         scratch.slope[k] = 1.0 - scratch.new[k] ** 2
-        scratch.pull[k] = -_dot(run.readout[k], e)
+        scratch.pull[k] = 0.0
+    for o in range(stride):
+        a = e[o]
+        for k in range(q):
+            scratch.pull[k] -= run.readout[o, k] * a
     size, along = 0.0, 0.0
     if settings.rule == UORO:
         along = _dot(scratch.pull, run.tangent[:q])
@@ -404,34 +398,34 @@ def _learn(settings, run, scratch, flat, begin, target, learn, signs, fuse):
     elif settings.rule == RTRL:
         size = _backward(settings, run, scratch, flat, begin, stride)
     elif settings.rule == SNAP1:
-        size = _snap1(run, scratch, flat, begin)
+        size = _snap1(run, scratch)
     elif settings.rule == DNI:
-        size = _dni(settings, run, scratch, flat, begin, target, learn)
+        size = _dni(settings, run, scratch, flat, target, learn)
     size = math.sqrt(size + _dot(e, e) * _dot(seen, seen))
     scale = settings.clip / size if size > settings.clip else 1.0
     step = settings.learning_rate * scale if learn and not settings.adam else 0.0
     adam = settings.adam and learn
     if adam and settings.rule != RTRL:
-        _fill(settings, run, scratch, flat, begin, along)
+        _fill(settings, run, scratch, along)
     run.clock[1] = 0
     if settings.rule == UORO:
-        _uoro(settings.units, run, scratch, flat, begin, stride, step * along, signs, fuse and not adam)
+        _uoro(settings.units, run, scratch, step * along, signs)
         run.clock[1] = 1 if fuse and not adam else 0
     elif step > 0.0:
-        _descend(settings, run, scratch, flat, begin, step)
+        _descend(settings, run, scratch, step)
     if learn:
         run.clock[2] += 1
     if adam:
         rate, count = settings.learning_rate, run.clock[2]
-        for k in range(q):
-            for o in range(stride):
-                scratch.readout_grad[k, o] = -seen[k] * e[o]
+        for o in range(stride):
+            for k in range(q):
+                scratch.readout_grad[o, k] = -e[o] * seen[k]
         _adam(run.weights, run.moments, scratch.grad, scale, rate, count)
         _adam(run.readout, run.readout_moments, scratch.readout_grad, scale, rate, count)
-    for k in range(q):
-        a = step * seen[k]
-        for o in range(stride):
-            run.readout[k, o] += a * e[o]
+    for o in range(stride):
+        a = step * e[o]
+        for k in range(q):
+            run.readout[o, k] += a * seen[k]
     for i in range(q):
         run.hidden[i] = scratch.new[i]
     run.clock[0] += 1

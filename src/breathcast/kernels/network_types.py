@@ -1,6 +1,6 @@
 """How the memory of a recurrent network is laid out.
 
-`weights` is [W_a | W_b] transposed, (q + 1 + m, q): q units, a bias, m inputs. `readout` is W_c transposed, (q, p).
+`weights` is [W_a | W_b] transposed, (q + 1 + m, q): q units, a bias, m inputs. `readout` is W_c, (p, q).
 Here q is the number of units rounded up to a whole cache line, and arrays begin on one: the units beyond have weights
 of zero, and keep them. Every state array has a leading axis of R runs; a stream is a batch of one run, so both give
 the same bits.
@@ -50,7 +50,7 @@ class State(NamedTuple):
     """All that the networks remember; R runs. Arrays that a rule does not use have size zero."""
 
     weights: NDArray[np.float64]  # (R, q + 1 + m, q)
-    readout: NDArray[np.float64]  # (R, q, p)
+    readout: NDArray[np.float64]  # (R, p, q)
     hidden: NDArray[np.float64]  # (R, q) the learner's x
     ahead: NDArray[np.float64]  # (R, q) W_b u of the learner's next window, if clock[1] says so
     trace: NDArray[np.float64]  # (R, q + 1 + m, q) UORO: θ̃; SnAp-1: the influence matrix
@@ -61,13 +61,15 @@ class State(NamedTuple):
     past_slope: NDArray[np.float64]  # (R, DEPTH, q) RTRL: φ' of those steps
     past_recurrent: NDArray[np.float64]  # (R, DEPTH, q, q) RTRL: W_a of those steps
     moments: NDArray[np.float64]  # (R, 2, q + 1 + m, q) Adam
-    readout_moments: NDArray[np.float64]  # (R, 2, q, p) Adam
+    readout_moments: NDArray[np.float64]  # (R, 2, p, q) Adam
     clock: NDArray[np.int64]  # (R, 3) learner steps, whether `ahead` is valid, updates made
 
 
 class Scratch(NamedTuple):
     """Working memory, allocated once: nothing is allocated inside a step."""
 
+    input: NDArray[np.float64]  # (q + 1 + m) v = [x, 1, window] of this step
+    next: NDArray[np.float64]  # (q + 1 + m) [0, 1, window] of the next
     new: NDArray[np.float64]  # (q) x'
     slope: NDArray[np.float64]  # (q) φ'
     pull: NDArray[np.float64]  # (q) ∂L/∂x' = -W_cᵀ e
@@ -76,5 +78,5 @@ class Scratch(NamedTuple):
     deltas: NDArray[np.float64]  # (DEPTH, q) RTRL: the error carried back, times φ'
     inputs: NDArray[np.float64]  # (DEPTH) RTRL: one input, at each of the steps of `deltas`
     grad: NDArray[np.float64]  # (q + 1 + m, q) RTRL and Adam
-    readout_grad: NDArray[np.float64]  # (q, p) Adam
+    readout_grad: NDArray[np.float64]  # (p, q) Adam
     projected: NDArray[np.float64]  # (h, q)
