@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from breathcast.evaluation.compare import Comparison, compare
     from breathcast.evaluation.evaluate import Evaluation, evaluate
     from breathcast.evaluation.scores import Score, score
+    from breathcast.evaluation.selection import grid, select
     from breathcast.forecasters.dni import DNI
     from breathcast.forecasters.fixed import Fixed
     from breathcast.forecasters.linear import LinearRegression
@@ -39,6 +40,7 @@ _HOMES = {
     "breathcast.evaluation.compare": ("Comparison", "compare"),
     "breathcast.evaluation.evaluate": ("Evaluation", "evaluate"),
     "breathcast.evaluation.scores": ("Score", "score"),
+    "breathcast.evaluation.selection": ("grid", "select"),
     "breathcast.forecasters.dni": ("DNI",),
     "breathcast.forecasters.fixed": ("Fixed",),
     "breathcast.forecasters.linear": ("LinearRegression",),
@@ -84,6 +86,8 @@ __all__ = [  # noqa: RUF022 - in the order of a first session
     "Evaluation",
     "compare",
     "Comparison",
+    "grid",
+    "select",
     "score",
     "Score",
     "Stream",

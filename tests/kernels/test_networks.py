@@ -144,3 +144,30 @@ def test_rtrl_stops_its_sum_long_before_the_memory_of_steps_ends() -> None:
     slow = run(both.twin(method), U, Y)
     assert len(U) > 2 * DEPTH
     close(forecasts(both.learner, series, stop=HORIZON)[HISTORY - 1 :], slow.predictions)
+
+
+def test_uoro_is_unbiased_over_all_sign_vectors() -> None:
+    """The mean of x̃ θ̃ over every sequence of signs is the influence ∂x/∂W of the textbook, for fixed weights."""
+    from itertools import product
+
+    from breathcast.forecasters.method import Task
+    from breathcast.kernels.network import advance
+    from tests.reference.networks import run_rtrl
+
+    units, steps, horizon = 2, 3, 1
+    method = UORO(hidden=units, history=1.0, init_std=0.8, learning_rate=1e-300, clip=1e9)
+    series, clean = a_series(steps + horizon, width=1), np.arange(1, steps + horizon + 1)
+    mean = np.zeros((units, units, units + 2))
+    sequences = list(product([-1, 1], repeat=units * steps))
+    for sequence in sequences:
+        learner = method.learner(Task(1.0, 1, horizon, "immediate"))
+        signs = np.zeros((1, steps, 8), dtype=np.int8)
+        signs[0, :, :units] = np.reshape(sequence, (steps, units))
+        out = np.empty((1, steps, 1))
+        advance(learner._settings, learner._state, learner._scratch, series, clean, 0, 0, steps, 0, signs, 0, out)
+        theta = np.delete(learner._state.trace[0, :, :units].T, slice(units, 8), axis=1)
+        mean += learner._state.tangent[0, :units, None, None] * theta / len(sequences)
+    U, Y = windows_and_targets(series, history=1, horizon=horizon)
+    W = weights(method.learner(Task(1.0, 1, horizon, "immediate")))
+    exact = run_rtrl(U, Y, W["W_a"], W["W_b"], W["W_c"], learning_rate=0.0, keep_internals=True)
+    np.testing.assert_allclose(mean, exact.internals["influence"][-1], rtol=0, atol=1e-12)

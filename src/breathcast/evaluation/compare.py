@@ -146,6 +146,8 @@ def compare(
 ) -> Comparison:
     """Evaluate each method on each recording at each horizon, the cases shared out between the cores.
 
+    `feedback="immediate"` uses targets before they can be measured: see `evaluate`.
+
     `progress(done, total, what)` is called after each case, from any thread, one at a time.
     """
     methods, recordings = tuple(dict.fromkeys(methods)), _named_apart(recordings)

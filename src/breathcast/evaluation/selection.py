@@ -37,6 +37,7 @@ def select(
     """The candidate with the lowest RMSE from `start` to `end` s, mean over runs; of equals, the first.
 
     Nothing after `end` is looked at. A candidate of which any run diverged is passed over.
+    `feedback="immediate"` uses targets before they can be measured: see `evaluate`.
     """
     methods = list(candidates)
 
