@@ -137,7 +137,7 @@ def test_missing_truth_is_not_scored_and_missing_input_is_marked() -> None:
         ({"horizon": 0.01}, "shorter than half a sample"),
         ({"horizon": -1.0}, "horizon is -1.0"),
         ({"horizon": 3.0, "test_start": 1.0}, "before a forecast for it can be issued"),
-        ({"horizon": 0.5, "runs": 0}, "0 runs"),
+        ({"horizon": 0.5, "runs": 0}, "runs is 0"),
         ({"horizon": 0.5, "feedback": "later", "test_start": 5.0}, "no feedback 'later'"),
     ],
 )

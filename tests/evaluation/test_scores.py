@@ -73,7 +73,7 @@ def test_a_truth_that_never_moves_has_no_normalised_error() -> None:
 def test_interval_over_runs_by_hand() -> None:
     found = over_runs([1.0, 2.0, 3.0, 4.0], random=True)
     assert found.mean == 2.5
-    assert found.interval == pytest.approx(1.96 * math.sqrt(5.0 / 3.0) / 2.0)
+    assert found.interval == pytest.approx(3.182446 * math.sqrt(5.0 / 3.0) / 2.0, rel=1e-6)  # t, 3 degrees of freedom
     assert over_runs([2.0], random=True).interval is None
     assert over_runs([2.0], random=False) == Score(2.0, 0.0, 1)
     assert math.isnan(over_runs([], random=True, diverged=3).mean)

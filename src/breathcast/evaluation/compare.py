@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from breathcast.errors import BreathcastError
 from breathcast.evaluation.evaluate import IMMEDIATE_WARNING, Evaluation, evaluate
 from breathcast.evaluation.scores import SCORES, Score, over_cases
 from breathcast.forecasters.method import Array, Feedback, Method
@@ -41,6 +42,7 @@ class Case:
     horizon: float  # s, as asked
     used: float  # s, the nearest number of samples
     scores: dict[str, Score]
+    learned: float  # share of the scored forecasts that are the method's own, not the last known position
     seconds: float  # wall time of all runs, compilation not included
 
 
@@ -124,6 +126,7 @@ class Comparison:
                     "recording": case.recording,
                     "horizon_s": case.horizon,
                     "horizon_used_s": case.used,
+                    "learned": case.learned,
                     "seconds": case.seconds,
                     "scores": {name: value.to_dict() for name, value in case.scores.items()},
                 }
@@ -153,9 +156,15 @@ def compare(
     methods, recordings = tuple(dict.fromkeys(methods)), _named_apart(recordings)
     names = labels(methods)
     cells = [(method, recording, h) for method in methods for recording in recordings for h in horizons]
+    if not cells:
+        raise BreathcastError(
+            f"{len(methods)} methods, {len(recordings)} recordings, {len(horizons)} horizons: nothing to compare",
+            cure="give at least one of each",
+        )
     middle = sorted(horizons)[len(horizons) // 2]
     lock, done = threading.Lock(), 0
-    _warm_up(methods, recordings)
+    for method in methods:  # before the threads start: two that compile the same kernel would wait for each other
+        method.warm_up()
 
     def work(cell: tuple[Method, Recording, float]) -> tuple[Case, Evaluation | None]:
         nonlocal done
@@ -176,7 +185,8 @@ def compare(
             done += 1
             if progress is not None:
                 progress(done, len(cells), f"{names[method]} on {recording.name}")
-        case = Case(method, recording.name, horizon, result.steps / result.rate, result.scores, seconds)
+        own = float(result.learned[:, result.test].mean())
+        case = Case(method, recording.name, horizon, result.steps / result.rate, result.scores, own, seconds)
         return case, result if horizon == middle else None
 
     pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
@@ -208,14 +218,6 @@ def _named_apart(recordings: Iterable[Recording]) -> tuple[Recording, ...]:
         apart[name] = copy.copy(recording)
         apart[name].name = name
     return tuple(apart.values())
-
-
-def _warm_up(methods: Sequence[Method], recordings: Sequence[Recording]) -> None:
-    """Compile once, before the threads start: two that compile the same kernel would wait for each other."""
-    if recordings:
-        first = recordings[0]
-        for method in methods:
-            method.start(rate=1.0, markers=1, dimension=first.dimension, horizons=[1.0]).extend(first.positions[:1, :1])
 
 
 def _traces(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from breathcast.errors import BreathcastError
 from breathcast.evaluation.scores import SCORES, Score, over_runs, score
-from breathcast.forecasters.method import Array, Feedback, Method
+from breathcast.forecasters.method import Array, Feedback, Method, whole
 from breathcast.forecasters.stream import Stream, horizon_steps
 from breathcast.recordings.recording import Recording
 
@@ -41,7 +41,7 @@ class Evaluation:
     test: NDArray[np.bool_]  # (N), which rows are scored
     diverged: NDArray[np.bool_]  # (runs), whether a run gave a forecast that was not finite
     scores: dict[str, Score]
-    loss: Array  # (N), ½ ‖error‖² over all coordinates, mm², mean over the runs that did not diverge
+    loss: Array  # (N), ½ ‖error‖² over all coordinates, mm², mean over the runs that did not diverge; nan in a gap
 
     @property
     def warning(self) -> str | None:
@@ -81,15 +81,16 @@ def evaluate(
     which uses targets before they can be measured: to reproduce and compare, not attainable in real time.
     A method without chance is run once. The runs share the cores (`workers`, all by default).
     """
-    if runs < 1:
-        raise BreathcastError(f"{runs} runs are asked for", cure="ask for at least one")
+    runs = whole("runs", runs, 1)
+    if unseen := [
+        name for name, lost in zip(recording.markers, np.all(recording.missing, axis=0).tolist(), strict=True) if lost
+    ]:
+        cure = "leave that marker out of the recording"
+        raise BreathcastError(f"{recording.name}: {unseen[0]} was never seen", cure=cure)
     steps = horizon_steps(horizon, recording.rate)
     first, last = _test_part(recording, method, steps, test_start, test_end)
-    numbers = range(runs if method.random else 1)
-    chunks = [tuple(numbers[i : i + _RUNS_PER_CALL]) for i in range(0, len(numbers), _RUNS_PER_CALL)]
-    cores = workers or os.cpu_count() or 1
-    if len(chunks) < cores < 2 * len(numbers):
-        chunks = [tuple(part.tolist()) for part in np.array_split(np.array(numbers), min(cores, len(numbers)))]
+    cores = os.cpu_count() or 1 if workers is None else whole("workers", workers, 1)
+    chunks = _shares(runs if method.random else 1, cores)
 
     def work(chunk: Sequence[int]) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
         stream = Stream(
@@ -118,8 +119,9 @@ def evaluate(
     begun = np.logical_or.accumulate(learned, axis=1)
     diverged: NDArray[np.bool_] = np.asarray((begun & ~learned).any(axis=1))
     tables = [score(run[test], truth[test]) for run in predictions[~diverged]]
-    errors = np.nan_to_num(predictions[~diverged] - truth)
-    loss = 0.5 * (errors**2).sum(axis=(2, 3)).mean(axis=0) if tables else np.full(len(truth), np.nan)
+    squares = (predictions[~diverged] - truth) ** 2
+    loss = 0.5 * np.nansum(squares, axis=(2, 3)).mean(axis=0) if tables else np.full(len(truth), np.nan)
+    loss[np.isnan(truth).all(axis=(1, 2))] = np.nan
     lost = int(diverged.sum())
     scores = {key: over_runs([t[key] for t in tables], random=method.random, diverged=lost) for key in SCORES}
     return Evaluation(
@@ -143,12 +145,23 @@ def evaluate(
     )
 
 
+def _shares(runs: int, cores: int) -> list[tuple[int, ...]]:
+    """The runs of each compiled call: at most `_RUNS_PER_CALL`, and as many calls as keep all cores busy to the end."""
+    rounds = -(-runs // (_RUNS_PER_CALL * cores))
+    return [tuple(part.tolist()) for part in np.array_split(np.arange(runs), min(runs, rounds * cores))]
+
+
 def _test_part(
     recording: Recording, method: Method, steps: int, test_start: float, test_end: float | None
 ) -> tuple[int, int]:
     """The first sample that is scored, and the one after the last; or an error that says what would fit."""
-    first = round(test_start * recording.rate)
-    last = len(recording) if test_end is None else min(len(recording), round(test_end * recording.rate))
+    if not (np.isfinite(test_start) and test_start >= 0) or (test_end is not None and not test_end > test_start):
+        raise BreathcastError(
+            f"the test part is from {test_start} s to {'the end' if test_end is None else test_end}",
+            cure="give a start of 0 s or later, and an end after it",
+        )
+    first = round(min(test_start, recording.duration) * recording.rate)
+    last = len(recording) if test_end is None else round(min(test_end, recording.duration) * recording.rate)
     if last - first < 2:
         raise BreathcastError(
             f"{recording.name} lasts {recording.duration:.1f} s and the test part starts at {test_start:g} s",

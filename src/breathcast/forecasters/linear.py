@@ -54,28 +54,26 @@ class RegressionLearner(Learner):
 
     def __init__(self, task: Task, history: float, training: int) -> None:
         """`training` in samples."""
-        from breathcast.kernels.linear import predict
-
         self.window = task.samples(history)
         self.reach = max(training, self.window)
         self._task, self._training = task, training
         self._weights = np.zeros((task.width * self.window + 1, task.width))
         self._fitted = np.zeros(1, dtype=np.int64)
-        self._predict = predict
 
     def advance(
         self, series: Array, clean: NDArray[np.int64], origin: int, first: int, last: int, speak: int, out: Array
     ) -> None:
         """Fit when the last sample of the training part is in; forecast from that sample on."""
+        from breathcast.kernels.linear import predict
+
         known = origin + self._training - 1
-        if not self._fitted[0] and last > known:
+        if first <= known < last:
             self._fit(series[origin : known + 1], clean[origin : known + 1])
         earliest = origin if self._task.feedback == "immediate" else known  # as published, also inside that part
         begin = max(first, earliest, origin + self.window - 1)
         if self._fitted[0] and begin < last:
-            out[:, begin - first :] = np.nan  # every run is the same
-            self._predict(self._weights, series, self.window, begin, last, out[0, begin - first :])
-            out[1:] = out[0]
+            predict(self._weights, series, self.window, begin, last, out[0, begin - first :])
+            out[1:] = out[0]  # every run is the same
 
     def _fit(self, series: Array, clean: NDArray[np.int64]) -> None:
         L, h = self.window, self._task.horizon

@@ -69,12 +69,12 @@ class LinearLearner(Learner):
         self, task: Task, history: float, learning_rate: float, *, clip: float = np.inf, epsilon: float | None = None
     ) -> None:
         """Start from W = 0; `epsilon` given makes it the normalised kind."""
-        from breathcast.kernels import linear as kernel
+        from breathcast.kernels.linear import Settings
 
         self.window = task.samples(history)
         delayed = task.feedback == "delayed"
         self.reach = self.window + (task.horizon if delayed else 0)
-        self._settings = kernel.Settings(
+        self._settings = Settings(
             history=self.window,
             horizon=task.horizon,
             delayed=delayed,
@@ -85,18 +85,22 @@ class LinearLearner(Learner):
         )
         self._weights = np.zeros((len(task.runs), task.width * self.window + 1, task.width))
         self._work = np.zeros((1, task.width))
-        self._advance = kernel.advance
+        self._updates = np.zeros(len(task.runs), dtype=np.int64)
 
     def advance(
         self, series: Array, clean: NDArray[np.int64], origin: int, first: int, last: int, speak: int, out: Array
     ) -> None:
         """Call the kernel."""
-        self._advance(self._settings, self._weights, self._work, series, clean, origin, first, last, speak, out)
+        from breathcast.kernels.linear import advance
+
+        weights, updates, work = self._weights, self._updates, self._work
+        advance(self._settings, weights, updates, work, series, clean, origin, first, last, speak, out)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """A copy of the weights."""
-        return {"weights": self._weights.copy()}
+        """Copies of the weights and of the count of updates."""
+        return {"weights": self._weights.copy(), "updates": self._updates.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Put saved weights in place."""
+        """Put saved arrays in place."""
         self._weights[...] = state["weights"]
+        self._updates[...] = state["updates"]

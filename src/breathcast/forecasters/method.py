@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,24 @@ Feedback: TypeAlias = Literal["delayed", "immediate"]
 Scale: TypeAlias = Literal["standard", "displacement", "none"]
 
 
+_LONGEST = 10**6  # samples; a window or part longer than that is a slip of the pen
+
+
+def samples(seconds: float, rate: float) -> int:
+    """How many samples `seconds` are, at least one."""
+    if seconds * rate > _LONGEST:
+        cure = f"give at most {_LONGEST / rate:g} s"
+        raise BreathcastError(f"{seconds:g} s at {rate:g} Hz are more than {_LONGEST} samples", cure=cure)
+    return max(1, round(seconds * rate))
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number as Python's own, or an error that names what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise BreathcastError(f"{name} is {value!r}", cure=f"give a whole number, at least {least}")
+    return int(value)
+
+
 @dataclass(frozen=True)
 class Task:
     """What a learner is made for: one horizon of one recording, for one or many random runs at once."""
@@ -34,7 +54,7 @@ class Task:
 
     def samples(self, seconds: float) -> int:
         """How many samples `seconds` are, at least one."""
-        return max(1, round(seconds * self.rate))
+        return samples(seconds, self.rate)
 
 
 class Learner(ABC):
@@ -91,10 +111,21 @@ class Method(ABC):
         horizons: Sequence[float],
         seed: int = 0,
     ) -> Stream:
-        """Open a stream: `update(position)` learns from what was just measured and forecasts each horizon (in s)."""
+        """Open a stream: `update(position)` learns from what was just measured and forecasts each horizon (in s).
+
+        The first stream ever takes some 10 s, in which the kernels are compiled; no later call waits for that.
+        """
         from breathcast.forecasters.stream import Stream
 
+        self.warm_up()
         return Stream(self, rate=rate, markers=markers, dimension=dimension, horizons=horizons, seed=seed)
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, what a learner of this method runs."""
+        learner = self.learner(Task(rate=1.0, width=1, horizon=1))
+        n = max(samples(self.training, 1.0), learner.window) + 4
+        series = np.arange(float(n))[:, None]
+        learner.advance(series, np.arange(1, n + 1), 0, 0, n, 0, np.full((1, n, 1), np.nan))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name and the hyper-parameters, ready for JSON."""
@@ -113,10 +144,11 @@ class Method(ABC):
             raise BreathcastError(f"{self.name} has no hyper-parameter {unknown[0]!r}", cure=f"use one of: {known}")
         return dataclasses.replace(self, **changes)
 
-    def require(self, **positive: float) -> None:
+    def require(self, **positive: Any) -> None:
         """Raise an error for the first value that is not a positive finite number."""
         for key, value in positive.items():
-            if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
+            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not real or not 0 < value < math.inf:
                 raise BreathcastError(f"{self.name}: {key} is {value!r}", cure="give a positive number")
 
     def __post_init__(self) -> None:

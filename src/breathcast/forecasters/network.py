@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breathcast.errors import BreathcastError
-from breathcast.forecasters.method import Array, Learner, Method, Task
+from breathcast.forecasters.method import Array, Learner, Method, Task, whole
 
 _BLOCK = 256  # steps whose signs are drawn together; any block can be drawn again from the seed, so none is saved
 
@@ -33,14 +33,12 @@ class Network(Method):
         """Check the values."""
         super().__post_init__()
         self.require(
-            hidden=self.hidden,
             history=self.history,
             learning_rate=self.learning_rate,
             init_std=self.init_std,
             clip=self.clip,
         )
-        if not isinstance(self.hidden, int):
-            raise BreathcastError(f"{self.name}: hidden is {self.hidden!r}", cure="give a whole number of units")
+        object.__setattr__(self, "hidden", whole(f"{self.name}: hidden", self.hidden, 1))  # JSON has no NumPy numbers
         if self.optimizer not in ("sgd", "adam"):
             raise BreathcastError(f"{self.name}: optimizer is {self.optimizer!r}", cure="use 'sgd' or 'adam'")
 
@@ -113,7 +111,7 @@ class NetworkLearner(Learner):
             past_recurrent=zeros(runs, depth, q, q),
             moments=zeros(runs, 2 if adam else 0, rows, q),
             readout_moments=zeros(runs, 2 if adam else 0, p, q),
-            clock=np.zeros((runs, 3), dtype=np.int64),
+            clock=np.zeros((runs, 4), dtype=np.int64),
         )
         self._scratch = kernel.Scratch(
             input=zeros(rows),

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from breathcast.errors import BreathcastError
-from breathcast.forecasters.method import Array, Feedback, Method, Task
+from breathcast.forecasters.method import Array, Feedback, Method, Task, samples, whole
+
+_STILL = 1e-9  # a coordinate that spreads less than this part of its size does not move: that is rounding
 
 
 @dataclass(frozen=True)
@@ -66,20 +68,19 @@ class Stream:
         """Make the learners; `feedback="immediate"` uses targets before they can be measured: see `extend`."""
         if not (np.isfinite(rate) and rate > 0):
             raise BreathcastError(f"the rate is {rate}", cure="give the sampling rate in Hz, a positive number")
-        if markers < 1 or dimension < 1:
-            raise BreathcastError(f"{markers} markers in {dimension} dimensions", cure="give at least one of each")
-        if not horizons or not runs:
+        self.horizons = tuple(float(h) for h in np.ravel(horizons))
+        self.seed, self.runs = whole("seed", seed, 0), tuple(whole("run", run, 0) for run in runs)
+        markers, dimension = whole("markers", markers, 1), whole("dimension", dimension, 1)
+        if not self.horizons or not self.runs:
             raise BreathcastError("no horizon or no run is asked for", cure="give at least one of each")
         if feedback not in ("delayed", "immediate"):
             raise BreathcastError(f"there is no feedback {feedback!r}", cure="use 'delayed' or 'immediate'")
         self.method, self.rate, self.feedback = method, float(rate), feedback
-        self.horizons = tuple(float(h) for h in horizons)
-        self.seed, self.runs = seed, tuple(runs)
         self._shape = (markers, dimension)
         width = markers * dimension
         self._steps = [horizon_steps(h, rate) for h in self.horizons]
         self._learners = [method.learner(Task(self.rate, width, h, feedback, seed, self.runs)) for h in self._steps]
-        self._training = max(1, round(method.training * rate)) if method.scale == "standard" else 1
+        self._training = samples(method.training, rate) if method.scale == "standard" else 1
         self._keep = max(learner.reach for learner in self._learners) + 1
         room = max(2 * self._keep, self._training + self._keep, 512)
         self._series = np.zeros((room, width))  # raw until the scale is known, scaled from then on
@@ -112,30 +113,31 @@ class Stream:
 
         With immediate feedback the whole recording must come in one call, and the last h forecasts are not made.
         """
-        samples = np.asarray(positions, dtype=np.float64)
-        if samples.shape[1:] != self._shape:
+        given = np.asarray(positions, dtype=np.float64)
+        if given.shape[1:] != self._shape:
             cure = f"give (time, marker, dimension) = (n, {self._shape[0]}, {self._shape[1]})"
-            raise BreathcastError(f"the positions have the shape {samples.shape}", cure=cure)
-        if np.isinf(samples).any():
+            raise BreathcastError(f"the positions have the shape {given.shape}", cure=cure)
+        if np.isinf(given).any():
             raise BreathcastError("a position is infinite", cure="mark missing samples as NaN")
         if self.feedback == "immediate" and self._end:
             raise BreathcastError(
                 "immediate feedback needs the future", cure="give the whole recording in one call of extend"
             )
-        n, width = len(samples), self._series.shape[1]
+        n, width = len(given), self._series.shape[1]
         out = np.full((len(self.runs), n, len(self.horizons), width), np.nan)
-        known, clean = self._impute(samples.reshape(n, width))
+        known, clean = self._impute(given.reshape(n, width))
+        unseen = int(np.isnan(known).any(axis=1).sum())  # samples before every marker was seen once: not part of it
+        past = self.count + 1 + np.arange(n) - unseen
         imputed = np.empty((n, len(self.horizons)), dtype=np.bool_)
         for k, learner in enumerate(self._learners):
-            imputed[:, k] = clean < np.minimum(learner.window, self.count + 1 + np.arange(n))
-        unseen = int(np.isnan(known).any(axis=1).sum())  # samples before every marker was seen once: not part of it
+            imputed[:, k] = clean < np.clip(past, 1, learner.window)
         if n > unseen:
             self._take(known[unseen:], clean[unseen:], out[:, unseen:])
         return self._finish(out, known, imputed)
 
-    def _impute(self, samples: Array) -> tuple[Array, NDArray[np.int64]]:
+    def _impute(self, given: Array) -> tuple[Array, NDArray[np.int64]]:
         """Fill missing coordinates with the last known value; count the measured samples in a row up to each."""
-        lines = np.vstack([self._last, samples])
+        lines = np.vstack([self._last, given])
         missing = np.isnan(lines)
         source = np.maximum.accumulate(np.where(missing, 0, np.arange(len(lines))[:, None]), axis=0)
         known = np.take_along_axis(lines, source, axis=0)
@@ -144,7 +146,7 @@ class Stream:
         broken = np.maximum.accumulate(np.where(whole, -self._run_length, here))
         clean = np.where(broken > 0, here - broken, here + self._run_length)
         self._last = known[-1].copy()
-        if len(samples):
+        if len(given):
             self._run_length = int(clean[-1])
         return known[1:], clean
 
@@ -178,7 +180,8 @@ class Stream:
             whole = start[self._clean[self._origin : self._origin + self._training] > 0]
             basis = whole if len(whole) > 1 else start
             spread = basis.std(axis=0)
-            self._scale = (basis.mean(axis=0), np.where(spread > 0, spread, 1.0))
+            moves = spread > _STILL * np.abs(basis).max(axis=0)
+            self._scale = (basis.mean(axis=0), np.where(moves, spread, 1.0))
         stored = self._series[: self._end]
         stored[...] = (stored - self._scale[0]) / self._scale[1]
 
@@ -206,7 +209,8 @@ class Stream:
 
     def _identity(self) -> str:
         """What a saved state must agree with."""
-        return json.dumps([self.method.to_dict(), self.rate, self._shape, self.horizons, self.seed, self.runs])
+        told = [self.method.to_dict(), self.rate, self._shape, self.horizons, self.seed, self.runs, self.feedback]
+        return json.dumps(told)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of everything that the next forecast depends on: plain arrays, for `numpy.savez` for instance."""
@@ -225,11 +229,13 @@ class Stream:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on, bit for bit, from a state of a stream of the same method, rate, markers, horizons and seed."""
-        if str(state["identity"]) != self._identity():
+        if str(state.get("identity")) != self._identity():
             raise BreathcastError(
-                f"this state belongs to another stream: {state['identity']}",
+                f"this state belongs to another stream: {state.get('identity')}",
                 cure=f"start the stream with the same settings; this one is {self._identity()}",
             )
+        if missing := sorted(self.state().keys() - state.keys()):
+            raise BreathcastError(f"this state lacks {missing[0]!r}", cure="keep all that state() gives")
         stored = len(state["series"])
         room = max(len(self._series), stored)
         self._series, self._clean = np.zeros((room, self._series.shape[1])), np.zeros(room, dtype=np.int64)

@@ -69,10 +69,10 @@ def _learn(settings, weights, series, sample, out):
 
 
 @jit
-def advance(settings, weights, work, series, clean, origin, first, last, speak, out):
+def advance(settings, weights, updates, work, series, clean, origin, first, last, speak, out):
     """Learn from the samples first..last-1 and, from `speak` on, forecast h samples beyond each.
 
-    The arguments are those of kernels.network; `work` is (1, p).
+    The arguments are those of kernels.network; `work` is (1, p), `updates` (R) counts.
     Missing samples: nothing is learned from a window or target that holds one.
     """
     L, h = settings.history, settings.horizon
@@ -80,10 +80,11 @@ def advance(settings, weights, work, series, clean, origin, first, last, speak, 
     for r in range(out.shape[0]):
         for t in range(first, last):
             s = t - lag
-            if not settings.delayed and t - L + 1 >= origin:
+            if not settings.delayed and updates[r] > 0:
                 predict(weights[r], series, L, t, t + 1, out[r, t - first : t - first + 1])
             if s - L + 1 >= origin and clean[s] >= L and s + h < series.shape[0] and clean[s + h] >= 1:
                 predict(weights[r], series, L, s, s + 1, work)
                 _learn(settings, weights[r], series, s, work)
-            if settings.delayed and t >= speak and t - L + 1 >= origin:
+                updates[r] += 1
+            if settings.delayed and t >= speak and updates[r] > 0:
                 predict(weights[r], series, L, t, t + 1, out[r, t - first : t - first + 1])

@@ -126,7 +126,8 @@ def _backward(settings, run, scratch, flat, begin, stride):
 
     dL/dW = Σ_k δ_k v_kᵀ, δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', each with the W_a, φ' and v of its own step.
     The textbook influence tensor gives the same sum, at a cost of q³ (q + m). The terms shrink as long as the network
-    forgets, and the sum stops when they no longer change it. Beyond DEPTH steps nothing is stored.
+    forgets, and the sum stops when they no longer change it. Beyond DEPTH steps nothing is stored: clock[3] counts the
+    steps at which the sum had not ended there, as when the spectral radius of W_a is near 1 or above.
     """
     depth, q = run.past_hidden.shape
     deltas = scratch.deltas
@@ -151,6 +152,7 @@ def _backward(settings, run, scratch, flat, begin, stride):
         count += 1
         if size <= _TAIL * total:
             break
+        run.clock[3] += 1 if count == depth else 0
         for k in range(q):
             scratch.work[0, k] = 0.0
         for i in range(q):
@@ -452,7 +454,7 @@ def _advance_run(settings, run, scratch, series, clean, origin, first, last, spe
                 scratch.work[0, i] = run.ahead[i]
             _step_state(run.weights, run.hidden, scratch.work[0], scratch.new)
             _read(run.readout, run.hidden if settings.before else scratch.new, scratch.output[0])
-            if not settings.delayed:
+            if not settings.delayed and run.clock[2] > 0:
                 for o in range(stride):
                     out[t - first, o] = scratch.output[0, o]
             if s + h < samples:
@@ -460,7 +462,7 @@ def _advance_run(settings, run, scratch, series, clean, origin, first, last, spe
                 row = s - signs_origin if settings.rule == UORO else 0
                 target = (s + h) * stride
                 _learn(settings, run, scratch, flat, begin, target, learn, signs[row], s + 1 < samples)
-        if settings.delayed and t >= speak and t - L + 1 >= origin:
+        if settings.delayed and t >= speak and run.clock[2] > 0:
             begin = max(begin + stride, origin * stride)
             count = t - L + 2 - begin // stride
             _replay(settings, run, scratch, flat, begin, stride, count, scratch.output[0])
@@ -476,7 +478,7 @@ def advance(settings, state, scratch, series, clean, origin, first, last, speak,
     series (n, p)             scaled samples, imputed where missing; `origin` is where the recording begins (may be < 0)
     clean (n)                 how many samples in a row, up to this one, were really measured
     signs (R, B, q)           the random signs ν of the learner's steps from sample `signs_origin` on
-    out (R, last - first, p)  the forecasts; a row is left alone where the window is not yet full
+    out (R, last - first, p)  the forecasts; a row is left alone as long as nothing has been learned
     """
     for r in range(out.shape[0]):
         run = State(

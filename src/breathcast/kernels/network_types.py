@@ -62,7 +62,7 @@ class State(NamedTuple):
     past_recurrent: NDArray[np.float64]  # (R, DEPTH, q, q) RTRL: W_a of those steps
     moments: NDArray[np.float64]  # (R, 2, q + 1 + m, q) Adam
     readout_moments: NDArray[np.float64]  # (R, 2, p, q) Adam
-    clock: NDArray[np.int64]  # (R, 3) learner steps, whether `ahead` is valid, updates made
+    clock: NDArray[np.int64]  # (R, 4) learner steps, whether `ahead` is valid, updates made, sums cut at DEPTH
 
 
 class Scratch(NamedTuple):
