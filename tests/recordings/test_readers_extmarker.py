@@ -33,7 +33,7 @@ def test_the_files_of_one_code_are_one_recording(tmp_path):
     assert recording.markers == ("LAC", "UAC", "UCC")
     assert (recording.name, recording.labels, recording.rate) == ("201205101519", ("talking", "laughing"), 10.0)
     np.testing.assert_array_equal(recording.positions[3, 0], [3, 0.5, -1.25])
-    assert "the last row of each file dropped" in said(recording)
+    assert "the last row (0;0;0;0;0) dropped, as in the published studies" in recording.notes
     assert "unit mm" in said(recording)
 
 
@@ -51,11 +51,13 @@ def test_files_given_one_by_one_are_grouped_in_the_order_of_their_names(tmp_path
     assert all(recording.markers == ("LAC", "UAC", "UCC") for recording in recordings)
 
 
-@pytest.mark.parametrize("last", [LAST, "300;5000;50;0,5;-1,25", "300;50"])
-def test_the_last_row_is_dropped_whatever_it_is(tmp_path, last):
+@pytest.mark.parametrize(("last", "kind"), [(LAST, LAST), ("300;5000;50;0,5;-1,25", "a sample"), ("300;50", "damaged")])
+def test_the_last_row_is_dropped_whatever_it_is_and_the_note_says_what_it_was(tmp_path, last, kind):
     path = tmp_path / "201205101519-LAC-1-T-222-6.csv"
     path.write_bytes(extmarker([*extmarker_rows(FRAMES), last]))
-    assert len(one(path)) == len(FRAMES)
+    recording = one(path)
+    assert len(recording) == len(FRAMES)
+    assert f"the last row ({kind}) dropped, as in the published studies" in recording.notes
 
 
 def test_timestamps_with_an_exponent_or_wrong_by_500_do_no_harm(tmp_path):
@@ -86,6 +88,7 @@ def test_uneven_steps_of_6_and_7_frames_are_kept(tmp_path):
     assert (len(recording), recording.rate) == (40, 10.0)
     np.testing.assert_allclose(recording.times, (np.array(frames) - 6) / 60)
     assert not recording.missing.any()
+    assert "10 steps of 7 camera frames instead of 6, kept" in recording.notes
 
 
 def test_a_counter_that_starts_again_is_carried_on(tmp_path):
@@ -210,4 +213,6 @@ def test_the_defects_of_the_real_recordings_are_reported():
     wrong = [int(line.split()[0]) for text in notes for line in text.splitlines() if "wrong timestamp" in line]
     assert sum(wrong) == 14
     assert sum("written with an exponent" in text for text in notes) == 4
-    assert all("the last row of each file dropped" in text for text in notes)
+    assert sum("the last row (0;0;0;0;0) dropped" in text for text in notes) == 5
+    assert sum("the last row (a sample) dropped" in text for text in notes) == 4
+    assert all("of 7 camera frames instead of 6, kept" in text for text in notes)

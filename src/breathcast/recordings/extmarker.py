@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from breathcast.errors import BreathcastError
-from breathcast.recordings.clock import Floats, Samples, counted, recording_from, tidy
+from breathcast.recordings.clock import GAP, Floats, Samples, counted, recording_from, tidy
 from breathcast.recordings.options import Options
 from breathcast.recordings.recording import Recording
 from breathcast.recordings.text import Text, fields_of, first_lines, load_text, parse_numbers
@@ -70,7 +70,7 @@ def read_group(paths: Sequence[Path], options: Options) -> Recording:
         cure = "name the files of one recording, one for each marker"
         raise BreathcastError(f"two files of {told[0].code} are of the same marker", file=paths[-1], cure=cure)
     markers = [_marker(path, name.marker) for path, name in zip(paths, told, strict=True)]
-    notes = ["unit mm, as the format says", "the last row of each file dropped, as in the published studies"]
+    notes = ["unit mm, as the format says"]
     if len(markers) < USUAL_MARKERS:
         notes.append(f"{counted(len(markers), 'marker file')} instead of {USUAL_MARKERS}")
     notes += _shared(markers)
@@ -81,8 +81,8 @@ def read_group(paths: Sequence[Path], options: Options) -> Recording:
         times=times,
         markers=tuple(marker.name for marker in markers),
         name=told[0].code,
-        rate=_rate(times),
-        rate_from=f"the usual step of the camera at {FRAMES_PER_SECOND:g} frames a second; uneven steps are kept",
+        rate=_rate(times, notes),
+        rate_from=f"the usual step of the camera at {FRAMES_PER_SECOND:g} frames a second",
         notes=notes,
         labels=tuple(dict.fromkeys(label for name in told for label in name.labels)),
     )
@@ -95,14 +95,25 @@ def _marker(path: Path, name: str) -> Marker:
     if not set(NAMES) <= set(names):
         cure = 'the first line must be "Frame";"Timestamp";"x";"y";"z"; for other tables give format="csv"'
         raise BreathcastError("does not name the columns of ExtMarker", file=path, line=int(text.numbers[0]), cure=cure)
-    values = parse_numbers(text, 1, ";", len(names), [names.index(each) for each in NAMES])[:-1]
+    rows = parse_numbers(text, 1, ";", len(names), [names.index(each) for each in NAMES])
     notes = list(text.notes)
+    values = _without_last(rows, notes)
     frames = _frames(values[:, 0], notes)
     _check_timestamps(text, frames, values[:, 1], notes)
     times, positions = tidy(frames / FRAMES_PER_SECOND, values[:, None, 2:], path, notes)
     if len(times) == 0:
         raise BreathcastError("holds no sample", file=path, cure="check that it was copied completely")
     return Marker(name, times, positions, notes)
+
+
+def _without_last(rows: Floats, notes: list[str]) -> Floats:
+    """All rows but the last, which the published studies drop even where it is sound; the note says what is lost."""
+    if len(rows) == 0:
+        return rows
+    last = rows[-1]
+    kind = "0;0;0;0;0" if not last.any() else "a sample" if np.isfinite(last).all() else "damaged"
+    notes.append(f"the last row ({kind}) dropped, as in the published studies")
+    return rows[:-1]
 
 
 def _frames(counted_frames: Floats, notes: list[str]) -> Floats:
@@ -146,11 +157,19 @@ def _check_timestamps(text: Text, frames: Floats, timestamps: Floats, notes: lis
     notes.append(f"{counted(wrong.size, 'wrong timestamp')} (line {line}: {said}): times taken from Frame / 60 s")
 
 
-def _rate(times: Floats) -> float | None:
-    """Samples a second by the usual number of frames from one to the next: 6 of 60, so 10 Hz."""
+def _rate(times: Floats, notes: list[str]) -> float | None:
+    """Samples a second by the usual number of frames from one to the next, 6 of 60, so 10 Hz; notes the other steps."""
     with np.errstate(over="ignore"):
-        frames = float(np.median(np.diff(times))) * FRAMES_PER_SECOND if len(times) > 1 else 0.0
-    return FRAMES_PER_SECOND / round(frames) if 1 <= frames < 1e6 else None
+        steps = np.diff(times) * FRAMES_PER_SECOND
+        usual = float(np.median(steps)) if steps.size else 0.0
+    if not 1 <= usual < 1e6:
+        return None
+    frames = np.rint(steps)
+    uneven = frames[(frames != round(usual)) & (frames < GAP * usual)]  # a longer step is a gap, which has its own note
+    if uneven.size:
+        lengths = " or ".join(f"{length:g}" for length in np.unique(uneven)[:3])
+        notes.append(f"{counted(uneven.size, 'step')} of {lengths} camera frames instead of {usual:.0f}, kept")
+    return FRAMES_PER_SECOND / round(usual)
 
 
 def _shared(markers: Sequence[Marker]) -> list[str]:
