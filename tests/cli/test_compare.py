@@ -23,6 +23,12 @@ def test_prints_the_tables_and_nothing_else_on_standard_output(folder: Path) -> 
     assert LABEL not in result.out
 
 
+def test_what_the_reader_assumed_is_said_once(folder: Path) -> None:
+    said = call("compare", folder, *FAST).err.splitlines()
+    assert said.count("  - unit mm, as the column names state") == 1
+    assert [line[:17] for line in said if "simulated" in line] == ["  - one: simulate", "  - two: simulate"]
+
+
 def test_json_alone_for_a_pipe(folder: Path) -> None:
     result = call("compare", folder, *FAST, "--json", "-")
     assert result.code == 0

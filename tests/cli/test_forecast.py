@@ -8,6 +8,7 @@ import pytest
 
 import breathcast as bc
 from tests.cli.calling import LABEL, call, read_json
+from tests.recordings.reader_files import LAST, extmarker_group, extmarker_rows
 
 METHOD = ("--method", "uoro(hidden=4,history=0.5,training=5)", "--test-start", "10")
 
@@ -42,6 +43,21 @@ def test_json_alone_for_a_pipe(file: Path, tmp_path: Path) -> None:
     assert data["file"].endswith("f.csv")
 
 
+def test_the_marker_files_of_one_recording_are_forecast_together(tmp_path: Path) -> None:
+    rows = extmarker_rows(list(range(0, 1800, 6)))
+    files = extmarker_group(tmp_path, [*rows, LAST])
+    out = tmp_path / "f.csv"
+    data = call("forecast", *files, "--method", "persistence", "--test-start", "10", "-o", out, "--json", "-").json
+    assert {"LAC x forecast_mm", "UAC x forecast_mm", "UCC x forecast_mm"} < set(pl.read_csv(out).columns)
+    assert "the last row (0;0;0;0;0) dropped, as in the published studies" in data["notes"]
+
+
+def test_what_was_assumed_and_what_stands_in_for_forecasts_is_said(file: Path, tmp_path: Path) -> None:
+    result = call("forecast", file, "--method", "lms(history=15,training=5)", *METHOD[2:], "-o", tmp_path / "f.csv")
+    assert "  - unit mm, as the column names state\n" in result.err
+    assert "% of what is scored came before the method had a forecast of its own" in result.err
+
+
 def test_immediate_feedback_is_labelled_everywhere(file: Path, tmp_path: Path) -> None:
     flags = (*METHOD, "--feedback", "immediate", "-o", tmp_path / "f.csv")
     assert LABEL in call("forecast", file, *flags).out
@@ -57,6 +73,7 @@ def test_errors(folder: Path, file: Path, tmp_path: Path) -> None:
         (1, [file, "-o", tmp_path / "no" / "f.csv"], ["mkdir"]),
         (1, [file, "-o", file], ["is a file that is read"]),
         (1, [folder, "-o", out], ["holds 2 recordings"]),
+        (1, [file, folder / "two.csv", "-o", out], ["Error: there are 2 recordings", "ExtMarker"]),
         (1, [file, "-o", out], ["--test-start"]),
         (1, [tmp_path / "none.csv", "-o", out], ["none.csv"]),
         (2, [file], ["--output"]),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from breathcast.cli import options, parse
-from breathcast.cli.output import check_targets, emit_json, save
+from breathcast.cli.output import check_targets, emit_json, save, say_notes
 
 
 def compare(
@@ -65,6 +65,7 @@ def compare(
     from breathcast.reports.comparison_page import comparison_page, results
 
     recordings = options.read_recordings(files, format, columns, unit, rate, decimal)
+    say_notes(recordings)
     comparison = run_comparison(
         wanted,
         recordings,

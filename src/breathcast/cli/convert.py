@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from breathcast.cli import options
-from breathcast.cli.output import check_targets
+from breathcast.cli.output import check_targets, say_notes
 from breathcast.cli.simulate import ENDINGS, write_all
 from breathcast.cli.waiting import say
 from breathcast.errors import BreathcastError
@@ -63,5 +63,4 @@ def convert(
         say(f"Wrote {target}")
     else:
         raise BreathcastError(f"holds {len(recordings)} recordings", file=source, cure="let OUT be a folder")
-    for recording in recordings:
-        say("\n  - ".join([recording.name, *recording.notes]))
+    say_notes(recordings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from breathcast.cli import options, parse
-from breathcast.cli.output import check_targets, emit_json, save
+from breathcast.cli.output import check_targets, emit_json, save, say_notes
 from breathcast.cli.waiting import interruptible, say, waiting
 from breathcast.errors import BreathcastError
 
@@ -23,7 +24,9 @@ ENDINGS = (".csv", ".parquet")
 
 
 def forecast(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="A recording; of ExtMarker, the files of its markers.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Table to write, .csv or .parquet.")],
     method: Annotated[
         str, typer.Option(metavar="METHOD", help="A method, with hyper-parameters in parentheses if need be.")
@@ -51,6 +54,7 @@ def forecast(
       breathcast forecast motion.csv -o forecast.csv
       breathcast forecast motion.csv --method rtrl --horizon 1 -o forecast.parquet
       breathcast forecast motion.csv --method "lms(history=5)" -o forecast.csv --json -
+      breathcast forecast 201205101519-*.csv --method linear -o forecast.csv
     """
     with parse.option("--method"):
         wanted = parse.method(method)
@@ -59,28 +63,44 @@ def forecast(
     if output.suffix.lower() not in ENDINGS:
         cure = f"let the file name end in {' or '.join(ENDINGS)}"
         raise BreathcastError(f"cannot write files that end in {output.suffix!r}", file=output, cure=cure)
-    check_targets([output, json], [file])
+    check_targets([output, json], files)
 
     from breathcast.evaluation.evaluate import evaluate
     from breathcast.reports.tables import evaluation_table
     from breathcast.reports.terminal import show
     from breathcast.reports.versions import versions
 
-    recordings = options.read_recordings([file], format, columns, unit, rate, decimal)
-    if len(recordings) > 1:
-        raise BreathcastError(f"holds {len(recordings)} recordings", file=file, cure="name one of its files")
+    recording = _only(files, options.read_recordings(files, format, columns, unit, rate, decimal))
+    say_notes([recording])
     with waiting(f"Forecasting {horizon:g} s ahead with {wanted.name} (10-30 s more if it must be compiled first)"):
         result = interruptible(
             lambda: evaluate(
-                wanted, recordings[0], horizon=horizon, feedback=feedback.value, seed=seed, test_start=test_start
+                wanted, recording, horizon=horizon, feedback=feedback.value, seed=seed, test_start=test_start
             )
         )
-        content = _bytes(forecast_table(result, recordings[0]), output.suffix.lower())
+        content = _bytes(forecast_table(result, recording), output.suffix.lower())
     save(output, content)
-    if not emit_json(result.to_dict() | {"file": str(output), "versions": versions()}, json):
+    more = {"file": str(output), "notes": recording.notes, "versions": versions()}
+    if not emit_json(result.to_dict() | more, json):
         show(evaluation_table(result))
+    _say_what_stands_in(result)
+
+
+def _only(files: Sequence[Path], recordings: Sequence[Recording]) -> Recording:
+    if len(recordings) > 1:
+        file = files[0] if len(files) == 1 else None
+        cure = "name one recording; of ExtMarker, the files of its markers"
+        raise BreathcastError(f"{'holds' if file else 'there are'} {len(recordings)} recordings", file=file, cure=cure)
+    return recordings[0]
+
+
+def _say_what_stands_in(result: Evaluation) -> None:
+    own = float(result.learned[0, result.test].mean())
     if result.diverged.any():
         say("The forecasts did not stay finite; the last known position stands in for them.")
+    elif own < 1:
+        late = f"{100 * (1 - own):.3g} % of what is scored came before the method had a forecast of its own"
+        say(f"{late}; there the last known position stands in.")
 
 
 def forecast_table(result: Evaluation, recording: Recording) -> pl.DataFrame:

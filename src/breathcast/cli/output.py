@@ -6,14 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from breathcast.cli.waiting import say
 from breathcast.errors import BreathcastError
 
+if TYPE_CHECKING:
+    from breathcast.recordings.recording import Recording
+
 STDOUT = "-"
+_NOTES = 20  # lines; `inspect` and the reports have all
 
 
 def check_targets(
@@ -68,6 +72,17 @@ def emit_json(data: Any, target: str | None) -> bool:
         return True
     save(target, text)
     return False
+
+
+def say_notes(recordings: Iterable[Recording]) -> None:
+    """What the reader assumed or repaired, on standard error: nobody should have to ask for it."""
+    from breathcast.recordings.notes import merged
+
+    notes = merged((recording.name, recording.notes) for recording in recordings)
+    if more := len(notes[_NOTES:]):
+        notes = [*notes[:_NOTES], f"and {more} more, which `breathcast inspect` lists"]
+    if notes:
+        say("\n  - ".join(["What the reader assumed or repaired:", *notes]))
 
 
 def make_folder(path: Path) -> None:

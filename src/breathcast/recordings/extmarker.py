@@ -14,6 +14,7 @@ import numpy as np
 
 from breathcast.errors import BreathcastError
 from breathcast.recordings.clock import GAP, Floats, Samples, counted, recording_from, tidy
+from breathcast.recordings.notes import merged
 from breathcast.recordings.options import Options
 from breathcast.recordings.recording import Recording
 from breathcast.recordings.text import Text, fields_of, first_lines, load_text, parse_numbers
@@ -73,7 +74,7 @@ def read_group(paths: Sequence[Path], options: Options) -> Recording:
     notes = ["unit mm, as the format says"]
     if len(markers) < USUAL_MARKERS:
         notes.append(f"{counted(len(markers), 'marker file')} instead of {USUAL_MARKERS}")
-    notes += _shared(markers)
+    notes += merged((marker.name, marker.notes) for marker in markers)
     times, positions = _together(markers, paths[0], notes)
     samples = Samples(
         file=paths[0],
@@ -170,16 +171,6 @@ def _rate(times: Floats, notes: list[str]) -> float | None:
         lengths = " or ".join(f"{length:g}" for length in np.unique(uneven)[:3])
         notes.append(f"{counted(uneven.size, 'step')} of {lengths} camera frames instead of {usual:.0f}, kept")
     return FRAMES_PER_SECOND / round(usual)
-
-
-def _shared(markers: Sequence[Marker]) -> list[str]:
-    """The notes of all files, each said once, with the markers it is about unless that is all."""
-    about: dict[str, list[str]] = {}
-    for marker in markers:
-        for note in marker.notes:
-            about.setdefault(note, []).append(marker.name)
-    everywhere = len(markers)
-    return [note if len(names) == everywhere else f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 
 def _together(markers: Sequence[Marker], file: Path, notes: list[str]) -> tuple[Floats, Floats]:
