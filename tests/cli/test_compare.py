@@ -81,8 +81,11 @@ def test_recordings_of_one_name_are_told_apart(folder: Path, tmp_path: Path) -> 
 
 
 def test_a_method_that_learns_too_late_is_named(file: Path) -> None:
-    result = call("compare", file, *FAST, "--methods", "lms(history=0.5)")
-    assert "the last known position is scored as the forecast of: lms (30 s)" in " ".join(result.out.split())
+    said = "the last known position is scored as the forecast of: "
+    for method in ("lms(history=0.5)", "lms(history=19,training=5)"):  # the scale, the window comes too late
+        result = " ".join(call("compare", file, *FAST, "--methods", method).out.split())
+        assert f"{said}lms (up to 100 % of a recording)" in result
+    assert said not in " ".join(call("compare", file, *FAST).out.split())
 
 
 def test_a_horizon_between_two_samples_is_named(file: Path) -> None:

@@ -38,16 +38,17 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def _learning_late(comparison: Comparison) -> list[str]:
-    """Methods that are still waiting for their first data when the test part starts."""
+    """Methods without a forecast of their own for a part of what is scored; runs that diverged are told apart."""
     names = labels(comparison.methods)
-    late = [
-        f"{names[method]} ({method.training:g} s)"
-        for method in comparison.methods
-        if method.scale != "none" and method.training > comparison.test_start and comparison.feedback == "delayed"
-    ]
-    if not late:
+    own: dict[str, float] = {}
+    for case in comparison.cases:
+        if case.learned < 1 and not case.scores["rmse"].diverged:
+            name = names[case.method]
+            own[name] = min(case.learned, own.get(name, 1.0))
+    if not own:
         return []
-    return [f"Before they have learned, the last known position is scored as the forecast of: {', '.join(late)}."]
+    late = ", ".join(f"{name} (up to {100 * (1 - share):.3g} % of a recording)" for name, share in own.items())
+    return [f"Before they have learned, the last known position is scored as the forecast of: {late}."]
 
 
 def _rounded(comparison: Comparison) -> list[str]:
