@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from breathcast.forecasters.table import METHODS
     from breathcast.forecasters.uoro import UORO
     from breathcast.recordings.inspection import Inspection, inspect
-    from breathcast.recordings.reading import read
+    from breathcast.recordings.reading import read, read_all
     from breathcast.recordings.recording import Recording
     from breathcast.recordings.resampling import resample
     from breathcast.recordings.simulation import PATTERNS, cohort, simulate
@@ -53,7 +53,7 @@ _HOMES = {
     "breathcast.forecasters.table": ("METHODS",),
     "breathcast.forecasters.uoro": ("UORO",),
     "breathcast.recordings.inspection": ("Inspection", "inspect"),
-    "breathcast.recordings.reading": ("read",),
+    "breathcast.recordings.reading": ("read", "read_all"),
     "breathcast.recordings.recording": ("Recording",),
     "breathcast.recordings.resampling": ("resample",),
     "breathcast.recordings.simulation": ("PATTERNS", "cohort", "simulate"),
@@ -63,6 +63,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order of a first session
     "read",
+    "read_all",
     "simulate",
     "cohort",
     "PATTERNS",
