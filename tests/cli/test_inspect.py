@@ -44,6 +44,7 @@ def test_a_recording_of_nothing_is_inspected_too(tmp_path: Path) -> None:
     result = call("inspect", tmp_path / "e.csv", "--html", tmp_path / "e.html")
     assert result.code == 0
     assert "none found" in result.out
+    assert "100 % of the marker positions" in result.out
     assert call("inspect", tmp_path / "e.csv", "--json", "-").json["recordings"][0]["period"] is None
 
 

@@ -29,8 +29,8 @@ class Persistence(Method):
 class RepeatTarget(Method):
     """Repeat the newest target that feedback has given: no skill, only what the protocol lets a method know.
 
-    With delayed feedback that is y(t), as without prediction. With immediate feedback it is y(t + h - 1), which nobody
-    can have measured: whatever is good under that protocol has to be compared with this.
+    With delayed feedback that is y(t), as without prediction. Immediate feedback uses targets before they can be
+    measured: there it is y(t + h - 1), and whatever is good under that protocol has to be compared with this.
     """
 
     name: ClassVar[str] = "repeat"

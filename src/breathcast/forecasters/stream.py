@@ -111,7 +111,8 @@ class Stream:
     def extend(self, positions: ArrayLike) -> Forecasts:
         """Take in many samples, (time, marker, dimension), with the same bits as one `update` after the other.
 
-        With immediate feedback the whole recording must come in one call, and the last h forecasts are not made.
+        Immediate feedback uses targets before they can be measured: then the whole recording must come in one call, and
+        the last h forecasts are not made.
         """
         given = np.asarray(positions, dtype=np.float64)
         if given.shape[1:] != self._shape:

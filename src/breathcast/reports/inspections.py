@@ -77,7 +77,7 @@ def _missing(found: Inspection) -> str:
     longest = max(gap.length for gap in found.gaps)
     lost = sum(marker.missing for marker in found.markers)
     share = 100 * lost / max(1, found.samples * len(found.markers))
-    return f"{share:.2g} % of the marker positions, {counted(len(found.gaps), 'gap')}, the longest {longest:.2f} s"
+    return f"{share:.3g} % of the marker positions, {counted(len(found.gaps), 'gap')}, the longest {longest:.2f} s"
 
 
 def _breathing(found: Inspection) -> str:
