@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breathcast.errors import BreathcastError
-from breathcast.evaluation.scores import SCORES, Score, over_runs, score
-from breathcast.forecasters.method import Array, Feedback, Method, whole
+from breathcast.evaluation.scores import SCORES, Score, over_runs, score_runs
+from breathcast.forecasters.method import Array, Feedback, Form, Method, whole
 from breathcast.forecasters.stream import Stream, horizon_steps
 from breathcast.recordings.recording import Recording
 
@@ -41,6 +41,7 @@ class Evaluation:
     test: NDArray[np.bool_]  # (N), which rows are scored
     diverged: NDArray[np.bool_]  # (runs), whether a run gave a forecast that was not finite
     scores: dict[str, Score]
+    by_run: dict[str, Array]  # each score of each run, (runs), nan where it diverged
     loss: Array  # (N), ½ ‖error‖² over all coordinates, mm², mean over the runs that did not diverge; nan in a gap
 
     @property
@@ -74,12 +75,14 @@ def evaluate(
     test_start: float = 60.0,
     test_end: float | None = None,
     workers: int | None = None,
+    form: Form = "step",
 ) -> Evaluation:
     """Run a method over a recording, `runs` times with other random numbers, and score it from `test_start` s on.
 
     With `feedback="delayed"` a target is learned when it is measured. `feedback="immediate"` is the published protocol,
     which uses targets before they can be measured: to reproduce and compare, not attainable in real time.
-    A method without chance is run once. The runs share the cores (`workers`, all by default).
+    A method without chance is run once. The runs share the cores (`workers`, all by default). `form` says how the
+    arithmetic is arranged: see `FORMS`.
     """
     runs = whole("runs", runs, 1)
     if unseen := [
@@ -102,6 +105,7 @@ def evaluate(
             seed=seed,
             runs=chunk,
             feedback=feedback,
+            form=form,
         )
         result = stream.extend(recording.positions[:last])
         stop = last - steps
@@ -118,12 +122,13 @@ def evaluate(
     test = np.arange(steps, last) >= first
     begun = np.logical_or.accumulate(learned, axis=1)
     diverged: NDArray[np.bool_] = np.asarray((begun & ~learned).any(axis=1))
-    tables = [score(run[test], truth[test]) for run in predictions[~diverged]]
-    squares = (predictions[~diverged] - truth) ** 2
-    loss = 0.5 * np.nansum(squares, axis=(2, 3)).mean(axis=0) if tables else np.full(len(truth), np.nan)
+    tables = score_runs(predictions[:, test], truth[test])
+    by_run = {key: np.where(diverged, np.nan, values) for key, values in tables.items()}
+    kept = [0.5 * np.nansum((run - truth) ** 2, axis=(1, 2)) for run in predictions[~diverged]]
+    loss = np.mean(kept, axis=0) if kept else np.full(len(truth), np.nan)
     loss[np.isnan(truth).all(axis=(1, 2))] = np.nan
     lost = int(diverged.sum())
-    scores = {key: over_runs([t[key] for t in tables], random=method.random, diverged=lost) for key in SCORES}
+    scores = {key: over_runs(by_run[key][~diverged].tolist(), random=method.random, diverged=lost) for key in SCORES}
     return Evaluation(
         method=method,
         recording=recording.name,
@@ -141,6 +146,7 @@ def evaluate(
         test=test,
         diverged=diverged,
         scores=scores,
+        by_run=by_run,
         loss=loss,
     )
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breathcast.forecasters.method import Array
 
+_TOGETHER = 16  # runs scored at once, so that what is worked on stays in the cache
 SCORES = {"mae": "mm", "rmse": "mm", "nrmse": "", "max_error": "mm", "jitter": "mm"}
 
 
@@ -30,31 +32,42 @@ class Score:
 
 
 def score(predictions: Array, truth: Array) -> dict[str, float]:
-    """Score one run, from arrays (time, marker, dimension) in mm; what is missing in either is not scored.
+    """Score one run, from arrays (time, marker, dimension) in mm: see `score_runs`."""
+    return {name: float(values[0]) for name, values in score_runs(predictions[None], truth).items()}
+
+
+def score_runs(predictions: Array, truth: Array) -> dict[str, Array]:
+    """Score runs, (run, time, marker, dimension) in mm, against one truth; what is missing in either is not scored.
 
     With δ_j(t) the distance between forecast and truth of marker j (Pohl et al. 2022, Eqs. 6-11):
     mae is the mean of δ, rmse the root of the mean of δ² (over time and markers, not coordinates), nrmse that divided
     by the root mean square distance of the truth from each marker's mean, max_error the largest δ, and jitter the mean
     distance between successive forecasts.
     """
-    there = np.asarray(np.isfinite(predictions).all(axis=2))
-    known = np.asarray(there & ~np.isnan(truth).any(axis=2))
-    errors = np.linalg.norm(predictions - truth, axis=2)[known]
-    steps = np.linalg.norm(np.diff(predictions, axis=0), axis=2)[there[1:] & there[:-1]]
-    if errors.size == 0:
-        return dict.fromkeys(SCORES, math.nan)
-    filled = np.where(known[:, :, None], truth, 0.0)
-    means = filled.sum(axis=0) / np.maximum(known.sum(axis=0), 1)[:, None]
-    spread = float(np.sqrt((np.linalg.norm(truth - means, axis=2)[known] ** 2).sum()))
-    rounding = 1e-9 * float(np.abs(filled).max()) * math.sqrt(errors.size)  # a spread below it is no motion
-    total = float(np.sqrt((errors**2).sum()))
-    return {
-        "mae": float(errors.mean()),
-        "rmse": float(np.sqrt((errors**2).mean())),
-        "nrmse": total / spread if spread > rounding else math.nan,
-        "max_error": float(errors.max()),
-        "jitter": float(steps.mean()) if steps.size else math.nan,
-    }
+    parts = [_score_runs(predictions[r : r + _TOGETHER], truth) for r in range(0, len(predictions), _TOGETHER)]
+    return {name: np.concatenate([part[name] for part in parts] or [np.empty(0)]) for name in SCORES}
+
+
+def _score_runs(predictions: Array, truth: Array) -> dict[str, Array]:
+    there: NDArray[np.bool_] = np.asarray(np.isfinite(predictions).all(axis=3))
+    known: NDArray[np.bool_] = np.asarray(there & ~np.isnan(truth).any(axis=2))
+    errors = np.where(known, np.linalg.norm(predictions - truth, axis=3), 0.0)
+    moved = there[:, 1:] & there[:, :-1]
+    steps = np.where(moved, np.linalg.norm(np.diff(predictions, axis=1), axis=3), 0.0)
+    count, total = known.sum(axis=(1, 2)), (errors**2).sum(axis=(1, 2))
+    filled = np.where(known[..., None], truth, 0.0)
+    means = filled.sum(axis=1) / np.maximum(known.sum(axis=1), 1)[..., None]
+    squares = np.where(known[..., None], filled - means[:, None], 0.0) ** 2
+    spread = np.sqrt(squares.sum(axis=(1, 2, 3)))
+    still = spread <= 1e-9 * np.abs(filled).max(axis=(1, 2, 3), initial=0.0) * np.sqrt(count)  # rounding, no motion
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is nan: there is nothing to score
+        return {
+            "mae": errors.sum(axis=(1, 2)) / count,
+            "rmse": np.sqrt(total / count),
+            "nrmse": np.where(still, np.nan, np.sqrt(total) / spread),
+            "max_error": np.where(count > 0, errors.max(axis=(1, 2), initial=0.0), np.nan),
+            "jitter": np.where(count > 0, steps.sum(axis=(1, 2)) / moved.sum(axis=(1, 2)), np.nan),
+        }
 
 
 def over_runs(values: Sequence[float], *, random: bool, diverged: int = 0) -> Score:

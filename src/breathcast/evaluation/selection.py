@@ -22,6 +22,12 @@ def grid(method: Method, values: Mapping[str, Sequence[Any]] | None = None) -> I
         yield method.replace(**dict(zip(values, point, strict=True)))
 
 
+def lowest(errors: Sequence[float]) -> list[int]:
+    """The places of the lowest error: the first is chosen, the others tie with it; empty where none is finite."""
+    best = min((error for error in errors if math.isfinite(error)), default=None)
+    return [] if best is None else [place for place, error in enumerate(errors) if error == best]
+
+
 def select(
     candidates: Iterable[Method],
     recording: Recording,
@@ -57,9 +63,10 @@ def select(
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         found = list(pool.map(rmse, methods))
-    if not methods or math.isinf(min(found)):
+    places = lowest(found)
+    if not places:
         raise BreathcastError(
             f"none of {len(methods)} candidates gave finite forecasts on {recording.name}",
             cure="widen the grid, for example towards smaller learning rates",
         )
-    return methods[found.index(min(found))]
+    return methods[places[0]]

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 Feedback: TypeAlias = Literal["delayed", "immediate"]
 Scale: TypeAlias = Literal["standard", "displacement", "none"]
-
+Form: TypeAlias = Literal["step", "dual", "dual32"]
+FORMS: dict[Form, str] = {
+    "step": "the step kernel, sample by sample, as live",
+    "dual": "sums of rank-one terms for UORO and RTRL, which add up in another order",
+    "dual32": "the same in single precision",
+}
 
 _LONGEST = 10**6  # samples; a window or part longer than that is a slip of the pen
 
@@ -51,6 +56,7 @@ class Task:
     feedback: Feedback = "delayed"
     seed: int = 0
     runs: tuple[int, ...] = (0,)
+    form: Form = "step"  # how the arithmetic is arranged; a method without another form has only this
 
     def samples(self, seconds: float) -> int:
         """How many samples `seconds` are, at least one."""
@@ -93,6 +99,7 @@ class Method(ABC):
     random: ClassVar[bool] = False  # whether a run depends on the seed
     scale: ClassVar[Scale] = "standard"  # zero mean and unit spread over `training`, from the first sample, or as it is
     grid: ClassVar[Mapping[str, Sequence[float]]] = {}  # what the published studies searched
+    revision: ClassVar[int] = 1  # raise it when the numbers change: stored results of studies are then made anew
 
     training: float = (
         30.0  # s at the start of a recording, from which the scale is taken; no forecast of its own before
@@ -120,9 +127,9 @@ class Method(ABC):
         self.warm_up()
         return Stream(self, rate=rate, markers=markers, dimension=dimension, horizons=horizons, seed=seed)
 
-    def warm_up(self) -> None:
+    def warm_up(self, form: Form = "step") -> None:
         """Compile, or load from the cache, what a learner of this method runs."""
-        learner = self.learner(Task(rate=1.0, width=1, horizon=1))
+        learner = self.learner(Task(rate=1.0, width=1, horizon=1, form=form))
         n = max(samples(self.training, 1.0), learner.window) + 4
         series = np.arange(float(n))[:, None]
         learner.advance(series, np.arange(1, n + 1), 0, 0, n, 0, np.full((1, n, 1), np.nan))

@@ -21,6 +21,7 @@ class Network(Method):
 
     random: ClassVar[bool] = True
     rule: ClassVar[int]  # which gradient, see kernels.network
+    dual: ClassVar[bool] = False  # whether kernels.dual knows it
 
     hidden: int = 90  # q, units
     history: float = 7.0  # L, seconds of the past in the input
@@ -44,6 +45,10 @@ class Network(Method):
 
     def learner(self, task: Task) -> Learner:
         """Return fresh networks, one for each run."""
+        if task.form != "step" and self.dual and self.optimizer == "sgd":
+            from breathcast.forecasters.dual import DualLearner
+
+            return DualLearner(self, task)
         return NetworkLearner(self, task)
 
 

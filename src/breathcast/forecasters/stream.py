@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from breathcast.errors import BreathcastError
-from breathcast.forecasters.method import Array, Feedback, Method, Task, samples, whole
+from breathcast.forecasters.method import Array, Feedback, Form, Method, Task, samples, whole
 
 _STILL = 1e-9  # a coordinate that spreads less than this part of its size does not move: that is rounding
 
@@ -64,8 +64,12 @@ class Stream:
         seed: int = 0,
         runs: Sequence[int] = (0,),
         feedback: Feedback = "delayed",
+        form: Form = "step",
     ) -> None:
-        """Make the learners; `feedback="immediate"` uses targets before they can be measured: see `extend`."""
+        """Make the learners; `feedback="immediate"` uses targets before they can be measured: see `extend`.
+
+        A `form` other than "step" takes one whole recording, in one call of `extend`, and its state is not to be saved.
+        """
         if not (np.isfinite(rate) and rate > 0):
             raise BreathcastError(f"the rate is {rate}", cure="give the sampling rate in Hz, a positive number")
         self.horizons = tuple(float(h) for h in np.ravel(horizons))
@@ -79,7 +83,8 @@ class Stream:
         self._shape = (markers, dimension)
         width = markers * dimension
         self._steps = [horizon_steps(h, rate) for h in self.horizons]
-        self._learners = [method.learner(Task(self.rate, width, h, feedback, seed, self.runs)) for h in self._steps]
+        tasks = [Task(self.rate, width, h, feedback, seed, self.runs, form) for h in self._steps]
+        self._learners = [method.learner(task) for task in tasks]
         self._training = samples(method.training, rate) if method.scale == "standard" else 1
         self._keep = max(learner.reach for learner in self._learners) + 1
         room = max(2 * self._keep, self._training + self._keep, 512)

@@ -10,3 +10,9 @@ import numba
 # No fastmath: results must not depend on where a loop was inlined, and a NaN must stay visible.
 # Each kernel keeps its callees in its own file, because a cached caller does not notice a change elsewhere.
 jit: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+# For the forms that are named as summing in another order: sums may be split, and a product and a sum fused. Neither
+# assumes that a number is finite, so a NaN stays visible here as well (a test).
+jit_in_any_order: Callable[..., Any] = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
+)

@@ -1,0 +1,379 @@
+"""The dual form of UORO and RTRL, for whole recordings and many runs: W_b is its start plus a sum of rank-one terms.
+
+Every update of W_b has a window as its right factor, so W_b = W_b,0 + Σ_k a_k [1, u_k]ᵀ, and W_b [1, u_n] is
+W_b,0 [1, u_n], shared by all that start from the same draw, plus Σ_k a_k G_kn, with the Gram matrix G of the windows
+[1, u] shared by all runs: of the order of n q a step instead of q m. It goes block by block: what earlier blocks
+learned enters as one matrix product; what is learned inside a block is added at once to the windows in sight, which are
+those still ahead in the block and, with delayed feedback, the h beyond them through which forecasts are replayed.
+
+Sums run in another order than in kernels.network: results agree step by step from the same weights, and over whole
+recordings in distribution, because training at the published learning rates is chaotic. Arrays are float64 or float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breathcast.kernels.jit import jit_in_any_order as jit
+
+Real = NDArray[Any]  # float64 or float32
+BLOCK = 16  # steps between two matrix products
+_EPS = 1e-7  # ε_norm of the paper's UORO
+_FADED = 1e-25  # a term of θ̃ that has shrunk to this part is left out
+
+
+class DualSettings(NamedTuple):
+    """What stays constant over a recording."""
+
+    units: int  # of q, those that are there
+    history: int  # L, samples in a window
+    horizon: int  # h, samples ahead
+    delayed: bool  # learn a target when it is measured or, as published, h samples before that
+    before: bool  # RTRL: read the forecast from the state before the newest input
+    learning_rate: float
+    clip: float  # τ, on the norm of the whole gradient
+    tail: float  # RTRL: the backward sum ends at a term whose squared size is below this part of the sum
+
+
+class Work(NamedTuple):
+    """Memory of one run: N windows, J of them in sight. Arrays that a rule does not use have size zero."""
+
+    recurrent: Real  # UORO (2, q, q): W_a and θ̃_a, transposed; RTRL (depth, q, q): W_a of the last steps
+    readout: Real  # (p, q)
+    states: Real  # (N + 1, q) x before each step
+    slopes: Real  # (N, q) φ'
+    coefficients: Real  # (N, q) a_k
+    terms: Real  # (N, q) UORO: the left factors of θ̃ as they entered it
+    shrunk: Real  # (N, q) UORO: the same as they are now
+    fade: NDArray[np.float64]  # (2, N) UORO: how far each term has shrunk, and how much of it has gone into W
+    sight: Real  # (J, q) W_b [1, u] of the windows in sight, with the weights of now
+    traced: Real  # (J, q) UORO: θ̃_b [1, u] of them; RTRL: its gradient times [1, u]
+    gram: Real  # (J N) the part of G that a product needs, side by side
+    deltas: Real  # (depth, q) RTRL: the error carried back, times φ', the newest last
+    gradient: Real  # (q, q) RTRL: of W_a
+    vectors: Real  # (8, q)
+    output: Real  # (2, p) y, e
+
+
+# --- shared ----------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _dot(a, b):
+    """a · b, in an order that the compiler chooses."""
+    total = a[0] * b[0]
+    for i in range(1, a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@jit
+def _add_rows(rows, left, out):
+    """Add Σ_k left_k rows[k] to `out`, four rows at a time (q is a multiple of eight)."""
+    for k in range(0, left.shape[0], 4):
+        a, b, c, d = left[k], left[k + 1], left[k + 2], left[k + 3]
+        for i in range(out.shape[0]):
+            out[i] += (rows[k, i] * a + rows[k + 1, i] * b) + (rows[k + 2, i] * c + rows[k + 3, i] * d)
+
+
+@jit
+def _beside(work, gram, first, last, begin, end):
+    """G of the windows first..last-1 against begin..end-1, side by side in memory."""
+    wide = end - begin
+    block = work.gram[: (last - first) * wide].reshape(last - first, wide)
+    for j in range(last - first):
+        for k in range(wide):
+            block[j, k] = gram[first + j, begin + k]
+    return block
+
+
+@jit
+def _look_ahead(work, gram, start, first, reach):
+    """W_b [1, u] of the windows first..reach-1, with all that was learned before `first`."""
+    sight = work.sight[: reach - first]
+    if first > 0:
+        np.dot(_beside(work, gram, first, reach, 0, first), work.coefficients[:first], sight)
+        for j in range(reach - first):
+            for i in range(sight.shape[1]):
+                sight[j, i] += start[first + j, i]
+    else:
+        sight[:] = start[:reach]
+
+
+@jit
+def _forward(work, n, place, ahead):
+    """x' = tanh(W_a x + W_b [1, u_n]), and φ'; `ahead` is W_a x, the window is at `place` in sight."""
+    new, slope, z = work.states[n + 1], work.slopes[n], work.sight[place]
+    for i in range(new.shape[0]):
+        new[i] = math.tanh(ahead[i] + z[i])
+    for i in range(new.shape[0]):
+        slope[i] = 1 - new[i] * new[i]
+
+
+@jit
+def _read(work, series, target, seen, pull):
+    """y = W_c x, e = y* - y, and the pull ∂L/∂x = -W_cᵀ e."""
+    y, e = work.output[0], work.output[1]
+    pull[:] = 0
+    for o in range(y.shape[0]):
+        y[o] = _dot(work.readout[o], seen)
+        e[o] = series[target, o] - y[o]
+        a = e[o]
+        for k in range(pull.shape[0]):
+            pull[k] -= work.readout[o, k] * a
+
+
+@jit
+def _renew_readout(work, seen, step):
+    """W_c += step · e xᵀ."""
+    for o in range(work.readout.shape[0]):
+        a = seen.dtype.type(step * work.output[1, o])
+        for k in range(seen.shape[0]):
+            work.readout[o, k] += a * seen[k]
+
+
+@jit
+def _replay(work, weights, transposed, state, ahead, place, count):
+    """The forecast `count` windows after `state`, with the weights of now, into output[0]."""
+    x, z = work.vectors[6], work.vectors[7]
+    x[:] = state
+    for k in range(count):
+        z[:] = work.sight[place + k]
+        if k == 0:
+            z += ahead
+        elif transposed:
+            _add_rows(weights, x, z)
+        else:
+            np.dot(weights, x, work.vectors[5])
+            z += work.vectors[5]
+        for i in range(z.shape[0]):
+            x[i] = math.tanh(z[i])
+    for o in range(work.readout.shape[0]):
+        work.output[0, o] = _dot(work.readout[o], x)
+
+
+@jit
+def _scale(settings, work, seen, size):
+    """The learning rate, less where the gradient, of squared norm `size` on [W_a, W_b], is longer than τ."""
+    e = work.output[1]
+    size = math.sqrt(size + float(_dot(e, e)) * float(_dot(seen, seen)))
+    return settings.learning_rate * (settings.clip / size if size > settings.clip else 1.0)
+
+
+# --- UORO ------------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _open_block(work, gram, first, reach, live):
+    """Bring coefficients and terms up to date, and θ̃_b [1, u] in sight; returns the first term not faded away."""
+    fade, used = work.fade[0], work.fade[1]
+    for k in range(live, first):
+        a, b = work.terms.dtype.type(-used[k]), work.terms.dtype.type(fade[k])
+        for i in range(work.terms.shape[1]):
+            work.coefficients[k, i] = a * work.terms[k, i]
+            work.shrunk[k, i] = b * work.terms[k, i]
+    while live < first and fade[live] < _FADED:
+        live += 1
+    traced = work.traced[: reach - first]
+    if live < first:
+        np.dot(_beside(work, gram, first, reach, live, first), work.shrunk[live:first], traced)
+    else:
+        traced[:] = 0
+    return live
+
+
+@jit
+def _renew_recurrent(work, old, new, tangent, turned, back, shrink):
+    """W_a -= back · θ̃_a, θ̃_a ← shrink · θ̃_a + turned xᵀ, then W_a x' and W_a x̃'; returns ‖θ̃_a‖²."""
+    weights, trace = work.recurrent[0], work.recurrent[1]
+    ahead, moved, sums = work.vectors[0], work.vectors[1], work.vectors[2]
+    ahead[:] = 0
+    moved[:] = 0
+    sums[:] = 0
+    for k in range(0, old.shape[0], 2):
+        x0, x1, n0, n1, m0, m1 = old[k], old[k + 1], new[k], new[k + 1], tangent[k], tangent[k + 1]
+        for i in range(old.shape[0]):
+            w0 = weights[k, i] - back * trace[k, i]
+            w1 = weights[k + 1, i] - back * trace[k + 1, i]
+            t0 = shrink * trace[k, i] + turned[i] * x0
+            t1 = shrink * trace[k + 1, i] + turned[i] * x1
+            weights[k, i] = w0
+            weights[k + 1, i] = w1
+            trace[k, i] = t0
+            trace[k + 1, i] = t1
+            ahead[i] += w0 * n0 + w1 * n1
+            moved[i] += w0 * m0 + w1 * m1
+            sums[i] += t0 * t0 + t1 * t1
+    return float(sums.sum())
+
+
+@jit
+def _renew_sight(work, row, first, n, reach, turned, back, shrink):
+    """For the windows n+1..reach-1: W_b -= back · θ̃_b, then θ̃_b ← shrink · θ̃_b + turned [1, u_n]ᵀ."""
+    for j in range(n + 1, reach):
+        g = row[j]
+        inputs, traced = work.sight[j - first], work.traced[j - first]
+        for i in range(turned.shape[0]):
+            inputs[i] -= back * traced[i]
+            traced[i] = shrink * traced[i] + turned[i] * g
+
+
+@jit
+def _uoro_step(settings, work, row, signs, first, n, reach, live, tangent, norms, back):
+    """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1); `norms` is ‖θ̃_a‖², ‖θ̃_b‖²."""
+    turned, moved, slope, old = work.terms[n], work.vectors[1], work.slopes[n], work.states[n]
+    for i in range(turned.shape[0]):
+        moved[i] *= slope[i]
+        turned[i] = signs[i] * slope[i]
+    rho0 = math.sqrt(math.sqrt(norms[0] + norms[1]) / (math.sqrt(float(_dot(moved, moved))) + _EPS)) + _EPS
+    window = float(row[n])
+    size = math.sqrt(float(_dot(turned, turned)) * (float(_dot(old, old)) + window))
+    rho1 = math.sqrt(size / (math.sqrt(float(settings.units)) + _EPS)) + _EPS
+    grow, kick, less = turned.dtype.type(rho0), turned.dtype.type(rho1), turned.dtype.type(1.0 / rho1)
+    for i in range(turned.shape[0]):
+        tangent[i] = grow * moved[i] + kick * signs[i]
+        turned[i] *= less
+    shrink = 1.0 / rho0
+    for k in range(live, n):
+        work.fade[1, k] += back * work.fade[0, k]
+        work.fade[0, k] *= shrink
+    work.fade[0, n], work.fade[1, n] = 1.0, 0.0
+    cross = float(_dot(turned, work.traced[n - first]))
+    norms[1] = max(shrink * (shrink * norms[1] + 2.0 * cross) + float(_dot(turned, turned)) * window, 0.0)
+    b, s = turned.dtype.type(back), turned.dtype.type(shrink)
+    norms[0] = _renew_recurrent(work, old, work.states[n + 1], tangent, turned, b, s)
+    _renew_sight(work, row, first, n, reach, turned, b, s)
+
+
+@jit
+def uoro_run(settings, work, gram, start, series, clean, signs, speak, out):
+    """One run of UORO over a recording.
+
+    work.recurrent[0] and work.readout hold the initial weights, all else is zero; start (N, q) is W_b,0 [1, u_n].
+    The other arguments are those of kernels.network.advance, for one run: signs (N, q) of each step, out (n, p).
+    """
+    L, h = settings.history, settings.horizon
+    windows, steps = start.shape[0], series.shape[0] - h - L + 1
+    tangent, pull, norms = work.vectors[4], work.vectors[3], np.zeros(2)
+    live, learned = 0, False
+    for first in range(0, max(steps, 0), BLOCK):
+        last = min(first + BLOCK, steps)
+        reach = min(last + h, windows) if settings.delayed else last
+        live = _open_block(work, gram, first, reach, live)
+        _look_ahead(work, gram, start, first, reach)
+        for n in range(first, last):
+            s, seen = n + L - 1, work.states[n + 1]
+            _forward(work, n, n - first, work.vectors[0])
+            _read(work, series, s + h, seen, pull)
+            if learned and not settings.delayed:
+                out[s] = work.output[0]
+            along, step = float(_dot(pull, tangent)), 0.0
+            if clean[s] >= L and clean[s + h] >= 1:
+                step = _scale(settings, work, seen, along * along * (norms[0] + norms[1]))
+                _renew_readout(work, seen, step)
+                learned = True
+            _uoro_step(settings, work, gram[n], signs[n], first, n, reach, live, tangent, norms, step * along)
+            if learned and settings.delayed and s + h >= speak:
+                _replay(work, work.recurrent[0], True, seen, work.vectors[0], n + 1 - first, h)
+                out[s + h] = work.output[0]
+
+
+# --- RTRL ------------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _carry_back(settings, work, n, newest, pull):
+    """δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', of the steps newest, newest - 1, ...; returns how many count."""
+    depth = work.deltas.shape[0]
+    carried, count, total = work.vectors[1], 0, 0.0
+    carried[:] = pull
+    for k in range(newest, max(n - depth, -1), -1):
+        delta, slope = work.deltas[depth - 1 - count], work.slopes[k]
+        for i in range(delta.shape[0]):
+            delta[i] = carried[i] * slope[i]
+        size = float(_dot(delta, delta))
+        total += size
+        count += 1
+        if size <= settings.tail * total:
+            break
+        carried[:] = 0
+        _add_rows(work.recurrent[k % depth], delta, carried)
+    return count
+
+
+@jit
+def _rtrl_gradient(work, gram, newest, count, reach):
+    """The gradient of W_a into work.gradient, that of W_b times each window from the oldest term on into work.traced.
+
+    Returns the squared norm of both.
+    """
+    deltas, oldest = work.deltas[work.deltas.shape[0] - count :], newest - count + 1
+    np.dot(deltas.T, work.states[oldest : newest + 1], work.gradient)
+    traced = work.traced[: reach - oldest]
+    np.dot(_beside(work, gram, oldest, reach, oldest, newest + 1), deltas, traced)
+    size = float(_dot(work.gradient.ravel(), work.gradient.ravel()))
+    return size + max(float(_dot(deltas.ravel(), traced[:count].ravel())), 0.0)
+
+
+@jit
+def _move(old, gradient, step, new):
+    """new = old - step · gradient."""
+    if step == 0:
+        new[:] = old
+    else:
+        for i in range(new.shape[0]):
+            new[i] = old[i] - step * gradient[i]
+
+
+@jit
+def _rtrl_step(work, first, n, newest, count, reach, step):
+    """W -= step · gradient, into the next place of the memory of W_a; then W_a x'."""
+    depth, oldest = work.deltas.shape[0], newest - count + 1
+    old, new = work.recurrent[n % depth], work.recurrent[(n + 1) % depth]
+    a, ahead, state = old.dtype.type(step), work.vectors[0], work.states[n + 1]
+    _move(old.ravel(), work.gradient.ravel(), a, new.ravel())
+    np.dot(new, state, ahead)
+    for k in range(count):
+        delta = work.deltas[depth - count + k]
+        for i in range(delta.shape[0]):
+            work.coefficients[oldest + k, i] -= a * delta[i]
+    if count > 0:
+        for j in range(n + 1, reach):
+            traced = work.traced[j - oldest]
+            for i in range(traced.shape[0]):
+                work.sight[j - first, i] -= a * traced[i]
+
+
+@jit
+def rtrl_run(settings, work, gram, start, series, clean, speak, out):
+    """One run of RTRL over a recording; the arguments are those of uoro_run, W_a as itself."""
+    L, h = settings.history, settings.horizon
+    windows, steps = start.shape[0], series.shape[0] - h - L + 1
+    pull, learned = work.vectors[3], False
+    back = 1 if settings.before else 0
+    for first in range(0, max(steps, 0), BLOCK):
+        last = min(first + BLOCK, steps)
+        reach = min(last + h, windows) if settings.delayed else last
+        _look_ahead(work, gram, start, first, reach)
+        for n in range(first, last):
+            s, seen = n + L - 1, work.states[n + 1 - back]
+            _forward(work, n, n - first, work.vectors[0])
+            _read(work, series, s + h, seen, pull)
+            if learned and not settings.delayed:
+                out[s] = work.output[0]
+            count, step = 0, 0.0
+            if clean[s] >= L and clean[s + h] >= 1:
+                count = _carry_back(settings, work, n, n - back, pull)
+                size = _rtrl_gradient(work, gram, n - back, count, reach) if count else 0.0
+                step = _scale(settings, work, seen, size)
+                _renew_readout(work, seen, step)
+                learned = True
+            _rtrl_step(work, first, n, n - back, count, reach, step)
+            if learned and settings.delayed and s + h >= speak:
+                weights = work.recurrent[(n + 1) % work.deltas.shape[0]]
+                _replay(work, weights, False, work.states[n + 1], work.vectors[0], n + 1 - first, h - back)
+                out[s + h] = work.output[0]

@@ -1,0 +1,174 @@
+"""Running a study: choose hyper-parameters, then test; what is done already is never done again."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from breathcast.recordings.recording import Recording
+from breathcast.studies.executors import Executor
+from breathcast.studies.selection import Choice, choose, chosen
+from breathcast.studies.spec import Spec
+from breathcast.studies.store import Store
+from breathcast.studies.tasks import Stage, Task, fingerprint, selection_tasks, test_tasks
+from breathcast.version import __version__
+
+
+@dataclass
+class Progress:
+    """How far a stage is."""
+
+    stage: Stage
+    total: dict[str, int]  # tasks by method
+    done: dict[str, int]
+    computed: int = 0  # tasks of this session
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to the end of the stage at the rate of this session; tasks with the largest networks come first."""
+        if not self.computed:
+            return None
+        missing = sum(self.total.values()) - sum(self.done.values())
+        return missing * (time.monotonic() - self.begun) / self.computed
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study has found so far."""
+
+    spec: Spec
+    recordings: tuple[str, ...]
+    selection: pl.DataFrame
+    choices: list[Choice]
+    test: pl.DataFrame
+    test_tasks: list[Task]
+    missing: dict[Stage, int]
+    failures: list[dict[str, Any]]
+
+
+def run(
+    spec: Spec,
+    recordings: Sequence[Recording],
+    store: Store,
+    executor: Executor,
+    *,
+    report: Callable[[Progress], None] = lambda progress: None,
+    retry: bool = False,
+) -> Results:
+    """Do what is missing, and return all of it; `retry` tries failed tasks again.
+
+    Stopped at any moment, and started again with the same folder, it goes on with what was not yet written.
+    """
+    store.describe(description(spec, recordings))
+    for entry in spec.method:  # before the workers start: processes that compile the same kernel would race
+        entry.base().warm_up(spec.form)
+    tasks = list(selection_tasks(spec, recordings))
+    _do(tasks, "selection", recordings, store, executor, report, retry)
+    choices = choose(store.scores(tasks), spec.select)
+    tests = list(test_tasks(spec, recordings, chosen(choices)))
+    _do(tests, "test", recordings, store, executor, report, retry)
+    return results(spec, recordings, store)
+
+
+def results(spec: Spec, recordings: Sequence[Recording], store: Store) -> Results:
+    """What the store holds of a study; computes nothing."""
+    tasks = list(selection_tasks(spec, recordings))
+    selection = store.scores(tasks)
+    choices = choose(selection, spec.select)
+    tests = list(test_tasks(spec, recordings, chosen(choices)))
+    return Results(
+        spec,
+        tuple(recording.name for recording in recordings),
+        selection,
+        choices,
+        store.scores(tests),
+        tests,
+        {"selection": len(store.missing(tasks)), "test": len(store.missing(tests))},
+        store.failures([*tasks, *tests]),
+    )
+
+
+def description(spec: Spec, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """What a reader of the results must know: spec, data, versions, when."""
+    return {
+        "spec": spec.to_dict(),
+        "recordings": [
+            {
+                "name": r.name,
+                "hash": fingerprint(r),
+                "samples": len(r),
+                "rate_hz": r.rate,
+                "labels": list(r.labels),
+                "notes": list(r.notes),
+            }
+            for r in recordings
+        ],
+        "versions": {
+            "breathcast": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": _version("numba"),
+            "polars": pl.__version__,
+        },
+        "machine": platform.machine(),
+        "last_run": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import version
+
+    return version(package)
+
+
+def _do(
+    tasks: Sequence[Task],
+    stage: Stage,
+    recordings: Sequence[Recording],
+    store: Store,
+    executor: Executor,
+    report: Callable[[Progress], None],
+    retry: bool,
+) -> None:
+    if retry:
+        store.forget_failures(tasks)
+    missing = store.missing(tasks)
+    progress = Progress(stage, _count(tasks), _count(tasks))
+    for task in missing:
+        progress.done[task.title] -= 1
+    report(progress)
+    by_name = {recording.name: recording for recording in recordings}
+    for task, outcome in executor.run((task, _part(by_name[task.recording], task)) for task in missing):
+        store.put(task, outcome)
+        progress.done[task.title] += 1
+        progress.computed += 1
+        report(progress)
+
+
+def _part(recording: Recording, task: Task) -> Recording:
+    """The part of a recording that a task needs: a selection sees nothing after its validation part."""
+    if task.end is None:
+        return recording
+    last = min(len(recording), round(task.end * recording.rate))
+    return Recording(
+        recording.positions[:last],
+        recording.rate,
+        times=recording.times[:last],
+        markers=recording.markers,
+        name=recording.name,
+    )
+
+
+def _count(tasks: Sequence[Task]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for task in tasks:
+        found[task.title] = found.get(task.title, 0) + 1
+    return found
