@@ -37,6 +37,11 @@ class Windows:
 
 
 @lru_cache(maxsize=4)
+def _matrix(windows: Windows, precision: str) -> NDArray[Any]:
+    return windows.matrix.astype(precision)
+
+
+@lru_cache(maxsize=4)
 def _gram(windows: Windows, precision: str) -> NDArray[Any]:
     matrix = windows.matrix
     return np.ascontiguousarray(matrix @ matrix.T, dtype=precision)
@@ -48,11 +53,12 @@ def _start(windows: Windows, seed: int, run: int, units: int, precision: str) ->
     from breathcast.kernels.network_types import aligned, padded
 
     p, q = windows.series.shape[1], padded(units)
-    matrix = windows.matrix
+    matrix = _matrix(windows, precision)
     W_a, W_b, W_c = draw_weights(seed, run, units, matrix.shape[1], p)
-    recurrent, inputs, readout = aligned(q, q), aligned(len(matrix), q), aligned(p, q)
-    recurrent[:units, :units], inputs[:, :units], readout[:, :units] = W_a, matrix @ W_b.T, W_c
-    return tuple(array.astype(precision) for array in (recurrent, inputs, readout))
+    recurrent, inputs, readout = (aligned(n, q).astype(precision) for n in (q, len(matrix), p))
+    recurrent[:units, :units], readout[:, :units] = W_a, W_c
+    inputs[:, :units] = matrix @ W_b.T.astype(precision)
+    return recurrent, inputs, readout
 
 
 @lru_cache(maxsize=512)
