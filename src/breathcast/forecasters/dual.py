@@ -168,7 +168,7 @@ def _work(noisy: bool, windows: int, q: int, p: int, horizon: int, precision: st
         sight=zeros(sight, q),
         traced=zeros(sight + deep, q),
         gram=zeros((sight + deep) * max(windows, depth)),
-        deltas=zeros(deep, q),
+        deltas=zeros(deep + 3 if deep else 0, q),
         gradient=zeros(0 if noisy else q, q),
         vectors=zeros(8, q),
         output=zeros(2, p),

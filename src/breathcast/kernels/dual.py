@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breathcast.kernels.jit import jit_in_any_order as jit
+from breathcast.kernels.jit import jit_of_a_step as step_jit
 
 Real = NDArray[Any]  # float64 or float32
 BLOCK = 16  # steps between two matrix products
@@ -53,25 +54,63 @@ class Work(NamedTuple):
     sight: Real  # (J, q) W_b [1, u] of the windows in sight, with the weights of now
     traced: Real  # (J, q) UORO: θ̃_b [1, u] of them; RTRL: its gradient times [1, u]
     gram: Real  # (J N) the part of G that a product needs, side by side
-    deltas: Real  # (depth, q) RTRL: the error carried back, times φ', the newest last
+    deltas: Real  # (depth + 3, q) RTRL: the error carried back, times φ', the newest first; then zeros
     gradient: Real  # (q, q) RTRL: of W_a
     vectors: Real  # (8, q)
     output: Real  # (2, p) y, e
 
 
+# tanh z = z N(z²) / D(z²) for |z| up to 9, beyond which it is 1 in single precision: fitted for the least relative error,
+# 2e-8, a third of the last digit (a test); unlike the library's, it goes through a vector of the processor at once.
+_N0, _N1, _N2, _N3, _N4 = (
+    np.float32(v) for v in (9.999999794e-01, 1.338102447e-01, 3.495586791e-03, 2.060906199e-05, 1.335463616e-08)
+)
+_D1, _D2, _D3, _D4 = (np.float32(v) for v in (4.671434006e-01, 2.587697700e-02, 3.285632708e-04, 7.776547347e-07))
+_ONE, _FAR = np.float32(1), np.float32(9)
+
+
 # --- shared ----------------------------------------------------------------------------------------------------------
 
 
-@jit
+@step_jit
 def _dot(a, b):
     """a · b, in an order that the compiler chooses."""
-    total = a[0] * b[0]
-    for i in range(1, a.shape[0]):
+    total = a.dtype.type(0)  # from the first number on: a loop that begins at the second is not aligned
+    for i in range(a.shape[0]):
         total += a[i] * b[i]
     return total
 
 
-@jit
+@step_jit
+def _zero(out):
+    """A loop: assigning to a slice costs as much as a product of this size."""
+    for i in range(out.shape[0]):
+        out[i] = 0
+
+
+@step_jit
+def _copy(values, out):
+    """The same for a copy."""
+    for i in range(out.shape[0]):
+        out[i] = values[i]
+
+
+@step_jit
+def _tanh(z, out):
+    """Out = tanh z: to all digits in double precision, to the last but one in single."""
+    if z.itemsize == 4:
+        for i in range(z.shape[0]):
+            x = min(max(z[i], -_FAR), _FAR)
+            t = x * x
+            n = (((_N4 * t + _N3) * t + _N2) * t + _N1) * t + _N0
+            d = (((_D4 * t + _D3) * t + _D2) * t + _D1) * t + _ONE
+            out[i] = min(max(x * n / d, -_ONE), _ONE)
+    else:
+        for i in range(z.shape[0]):
+            out[i] = math.tanh(z[i])
+
+
+@step_jit
 def _add_rows(rows, left, out):
     """Add Σ_k left_k rows[k] to `out`, four rows at a time (q is a multiple of eight)."""
     for k in range(0, left.shape[0], 4):
@@ -104,21 +143,22 @@ def _look_ahead(work, gram, start, first, reach):
         sight[:] = start[:reach]
 
 
-@jit
+@step_jit
 def _forward(work, n, place, ahead):
     """x' = tanh(W_a x + W_b [1, u_n]), and φ'; `ahead` is W_a x, the window is at `place` in sight."""
     new, slope, z = work.states[n + 1], work.slopes[n], work.sight[place]
     for i in range(new.shape[0]):
-        new[i] = math.tanh(ahead[i] + z[i])
+        z[i] += ahead[i]
+    _tanh(z, new)
     for i in range(new.shape[0]):
         slope[i] = 1 - new[i] * new[i]
 
 
-@jit
+@step_jit
 def _read(work, series, target, seen, pull):
     """y = W_c x, e = y* - y, and the pull ∂L/∂x = -W_cᵀ e."""
     y, e = work.output[0], work.output[1]
-    pull[:] = 0
+    _zero(pull)
     for o in range(y.shape[0]):
         y[o] = _dot(work.readout[o], seen)
         e[o] = series[target, o] - y[o]
@@ -127,7 +167,7 @@ def _read(work, series, target, seen, pull):
             pull[k] -= work.readout[o, k] * a
 
 
-@jit
+@step_jit
 def _renew_readout(work, seen, step):
     """W_c += step · e xᵀ."""
     for o in range(work.readout.shape[0]):
@@ -136,27 +176,27 @@ def _renew_readout(work, seen, step):
             work.readout[o, k] += a * seen[k]
 
 
-@jit
+@step_jit
 def _replay(work, weights, transposed, state, ahead, place, count):
     """The forecast `count` windows after `state`, with the weights of now, into output[0]."""
     x, z = work.vectors[6], work.vectors[7]
-    x[:] = state
+    _copy(state, x)
     for k in range(count):
-        z[:] = work.sight[place + k]
+        _copy(work.sight[place + k], z)
         if k == 0:
-            z += ahead
+            for i in range(z.shape[0]):
+                z[i] += ahead[i]
         elif transposed:
             _add_rows(weights, x, z)
         else:
-            np.dot(weights, x, work.vectors[5])
-            z += work.vectors[5]
-        for i in range(z.shape[0]):
-            x[i] = math.tanh(z[i])
+            for i in range(z.shape[0]):
+                z[i] += _dot(weights[i], x)
+        _tanh(z, x)
     for o in range(work.readout.shape[0]):
         work.output[0, o] = _dot(work.readout[o], x)
 
 
-@jit
+@step_jit
 def _scale(settings, work, seen, size):
     """The learning rate, less where the gradient, of squared norm `size` on [W_a, W_b], is longer than τ."""
     e = work.output[1]
@@ -186,32 +226,37 @@ def _open_block(work, gram, first, reach, live):
     return live
 
 
-@jit
+@step_jit
 def _renew_recurrent(work, old, new, tangent, turned, back, shrink):
     """W_a -= back · θ̃_a, θ̃_a ← shrink · θ̃_a + turned xᵀ, then W_a x' and W_a x̃'; returns ‖θ̃_a‖²."""
     weights, trace = work.recurrent[0], work.recurrent[1]
     ahead, moved, sums = work.vectors[0], work.vectors[1], work.vectors[2]
-    ahead[:] = 0
-    moved[:] = 0
-    sums[:] = 0
-    for k in range(0, old.shape[0], 2):
-        x0, x1, n0, n1, m0, m1 = old[k], old[k + 1], new[k], new[k + 1], tangent[k], tangent[k + 1]
+    _zero(ahead)
+    _zero(moved)
+    _zero(sums)
+    for k in range(0, old.shape[0], 4):
+        x0, x1, x2, x3 = old[k], old[k + 1], old[k + 2], old[k + 3]
+        n0, n1, n2, n3 = new[k], new[k + 1], new[k + 2], new[k + 3]
+        m0, m1, m2, m3 = tangent[k], tangent[k + 1], tangent[k + 2], tangent[k + 3]
         for i in range(old.shape[0]):
+            turn = turned[i]
             w0 = weights[k, i] - back * trace[k, i]
             w1 = weights[k + 1, i] - back * trace[k + 1, i]
-            t0 = shrink * trace[k, i] + turned[i] * x0
-            t1 = shrink * trace[k + 1, i] + turned[i] * x1
-            weights[k, i] = w0
-            weights[k + 1, i] = w1
-            trace[k, i] = t0
-            trace[k + 1, i] = t1
-            ahead[i] += w0 * n0 + w1 * n1
-            moved[i] += w0 * m0 + w1 * m1
-            sums[i] += t0 * t0 + t1 * t1
+            w2 = weights[k + 2, i] - back * trace[k + 2, i]
+            w3 = weights[k + 3, i] - back * trace[k + 3, i]
+            t0 = shrink * trace[k, i] + turn * x0
+            t1 = shrink * trace[k + 1, i] + turn * x1
+            t2 = shrink * trace[k + 2, i] + turn * x2
+            t3 = shrink * trace[k + 3, i] + turn * x3
+            weights[k, i], weights[k + 1, i], weights[k + 2, i], weights[k + 3, i] = w0, w1, w2, w3
+            trace[k, i], trace[k + 1, i], trace[k + 2, i], trace[k + 3, i] = t0, t1, t2, t3
+            ahead[i] += (w0 * n0 + w1 * n1) + (w2 * n2 + w3 * n3)
+            moved[i] += (w0 * m0 + w1 * m1) + (w2 * m2 + w3 * m3)
+            sums[i] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
     return float(sums.sum())
 
 
-@jit
+@step_jit
 def _renew_sight(work, row, first, n, reach, turned, back, shrink):
     """For the windows n+1..reach-1: W_b -= back · θ̃_b, then θ̃_b ← shrink · θ̃_b + turned [1, u_n]ᵀ."""
     for j in range(n + 1, reach):
@@ -222,7 +267,7 @@ def _renew_sight(work, row, first, n, reach, turned, back, shrink):
             traced[i] = shrink * traced[i] + turned[i] * g
 
 
-@jit
+@step_jit
 def _uoro_step(settings, work, row, signs, first, n, reach, live, tangent, norms, back):
     """Take W -= back · θ̃, then renew x̃ and θ̃ (Algorithm 1); `norms` is ‖θ̃_a‖², ‖θ̃_b‖²."""
     turned, moved, slope, old = work.terms[n], work.vectors[1], work.slopes[n], work.states[n]
@@ -249,6 +294,29 @@ def _uoro_step(settings, work, row, signs, first, n, reach, live, tangent, norms
     _renew_sight(work, row, first, n, reach, turned, b, s)
 
 
+@step_jit
+def _uoro_block(settings, work, gram, series, clean, signs, first, last, reach, live, norms, learned, speak, out):
+    """The steps first..last-1; returns whether anything has been learned yet."""
+    L, h = settings.history, settings.horizon
+    ahead, pull, tangent = work.vectors[0], work.vectors[3], work.vectors[4]
+    for n in range(first, last):
+        s, seen = n + L - 1, work.states[n + 1]
+        _forward(work, n, n - first, ahead)
+        _read(work, series, s + h, seen, pull)
+        if learned and not settings.delayed:
+            _copy(work.output[0], out[s])
+        along, step = float(_dot(pull, tangent)), 0.0
+        if clean[s] >= L and clean[s + h] >= 1:
+            step = _scale(settings, work, seen, along * along * (norms[0] + norms[1]))
+            _renew_readout(work, seen, step)
+            learned = True
+        _uoro_step(settings, work, gram[n], signs[n], first, n, reach, live, tangent, norms, step * along)
+        if learned and settings.delayed and s + h >= speak:
+            _replay(work, work.recurrent[0], True, seen, ahead, n + 1 - first, h)
+            _copy(work.output[0], out[s + h])
+    return learned
+
+
 @jit
 def uoro_run(settings, work, gram, start, series, clean, signs, speak, out):
     """One run of UORO over a recording.
@@ -256,43 +324,29 @@ def uoro_run(settings, work, gram, start, series, clean, signs, speak, out):
     work.recurrent[0] and work.readout hold the initial weights, all else is zero; start (N, q) is W_b,0 [1, u_n].
     The other arguments are those of kernels.network.advance, for one run: signs (N, q) of each step, out (n, p).
     """
-    L, h = settings.history, settings.horizon
-    windows, steps = start.shape[0], series.shape[0] - h - L + 1
-    tangent, pull, norms = work.vectors[4], work.vectors[3], np.zeros(2)
-    live, learned = 0, False
+    windows, steps = start.shape[0], series.shape[0] - settings.horizon - settings.history + 1
+    norms, live, learned = np.zeros(2), 0, False
     for first in range(0, max(steps, 0), BLOCK):
         last = min(first + BLOCK, steps)
-        reach = min(last + h, windows) if settings.delayed else last
+        reach = min(last + settings.horizon, windows) if settings.delayed else last
         live = _open_block(work, gram, first, reach, live)
         _look_ahead(work, gram, start, first, reach)
-        for n in range(first, last):
-            s, seen = n + L - 1, work.states[n + 1]
-            _forward(work, n, n - first, work.vectors[0])
-            _read(work, series, s + h, seen, pull)
-            if learned and not settings.delayed:
-                out[s] = work.output[0]
-            along, step = float(_dot(pull, tangent)), 0.0
-            if clean[s] >= L and clean[s + h] >= 1:
-                step = _scale(settings, work, seen, along * along * (norms[0] + norms[1]))
-                _renew_readout(work, seen, step)
-                learned = True
-            _uoro_step(settings, work, gram[n], signs[n], first, n, reach, live, tangent, norms, step * along)
-            if learned and settings.delayed and s + h >= speak:
-                _replay(work, work.recurrent[0], True, seen, work.vectors[0], n + 1 - first, h)
-                out[s + h] = work.output[0]
+        learned = _uoro_block(
+            settings, work, gram, series, clean, signs, first, last, reach, live, norms, learned, speak, out
+        )
 
 
 # --- RTRL ------------------------------------------------------------------------------------------------------------
 
 
-@jit
+@step_jit
 def _carry_back(settings, work, n, newest, pull):
     """δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', of the steps newest, newest - 1, ...; returns how many count."""
-    depth = work.deltas.shape[0]
+    depth = work.recurrent.shape[0]
     carried, count, total = work.vectors[1], 0, 0.0
-    carried[:] = pull
+    _copy(pull, carried)
     for k in range(newest, max(n - depth, -1), -1):
-        delta, slope = work.deltas[depth - 1 - count], work.slopes[k]
+        delta, slope = work.deltas[count], work.slopes[k]
         for i in range(delta.shape[0]):
             delta[i] = carried[i] * slope[i]
         size = float(_dot(delta, delta))
@@ -300,80 +354,99 @@ def _carry_back(settings, work, n, newest, pull):
         count += 1
         if size <= settings.tail * total:
             break
-        carried[:] = 0
+        _zero(carried)
         _add_rows(work.recurrent[k % depth], delta, carried)
+    for k in range(count, count + 3):
+        _zero(work.deltas[k])
     return count
 
 
-@jit
-def _rtrl_gradient(work, gram, newest, count, reach):
-    """The gradient of W_a into work.gradient, that of W_b times each window from the oldest term on into work.traced.
-
-    Returns the squared norm of both.
-    """
-    deltas, oldest = work.deltas[work.deltas.shape[0] - count :], newest - count + 1
-    np.dot(deltas.T, work.states[oldest : newest + 1], work.gradient)
-    traced = work.traced[: reach - oldest]
-    np.dot(_beside(work, gram, oldest, reach, oldest, newest + 1), deltas, traced)
-    size = float(_dot(work.gradient.ravel(), work.gradient.ravel()))
-    return size + max(float(_dot(deltas.ravel(), traced[:count].ravel())), 0.0)
+@step_jit
+def _add_terms(deltas, count, row, newest, factor, out):
+    """Out += factor Σ_k row[newest - k] δ_k, four terms at a time: beyond the last of them are zeros."""
+    for k in range(0, count, 4):
+        at = newest - k
+        a, b = factor * row[at], factor * row[max(at - 1, 0)]
+        c, d = factor * row[max(at - 2, 0)], factor * row[max(at - 3, 0)]
+        for i in range(out.shape[0]):
+            out[i] += (deltas[k, i] * a + deltas[k + 1, i] * b) + (deltas[k + 2, i] * c + deltas[k + 3, i] * d)
 
 
-@jit
-def _move(old, gradient, step, new):
-    """new = old - step · gradient."""
-    if step == 0:
-        new[:] = old
-    else:
-        for i in range(new.shape[0]):
-            new[i] = old[i] - step * gradient[i]
-
-
-@jit
-def _rtrl_step(work, first, n, newest, count, reach, step):
-    """W -= step · gradient, into the next place of the memory of W_a; then W_a x'."""
-    depth, oldest = work.deltas.shape[0], newest - count + 1
-    old, new = work.recurrent[n % depth], work.recurrent[(n + 1) % depth]
-    a, ahead, state = old.dtype.type(step), work.vectors[0], work.states[n + 1]
-    _move(old.ravel(), work.gradient.ravel(), a, new.ravel())
-    np.dot(new, state, ahead)
+@step_jit
+def _rtrl_gradient(work, gram, newest, count):
+    """Σ_k δ_k x_kᵀ into work.gradient; returns the squared norm of that and of the gradient of W_b."""
+    gradient, deltas, states, met = work.gradient, work.deltas, work.states, work.vectors[1]
+    whole = gradient.reshape(gradient.size)
+    _zero(whole)
+    for k in range(0, count, 4):
+        at = newest - k
+        x0, x1, x2, x3 = states[at], states[max(at - 1, 0)], states[max(at - 2, 0)], states[max(at - 3, 0)]
+        for i in range(gradient.shape[0]):
+            a, b, c, d = deltas[k, i], deltas[k + 1, i], deltas[k + 2, i], deltas[k + 3, i]
+            for j in range(gradient.shape[1]):
+                gradient[i, j] += (a * x0[j] + b * x1[j]) + (c * x2[j] + d * x3[j])
+    size = float(_dot(whole, whole))
+    one = deltas.dtype.type(1)
     for k in range(count):
-        delta = work.deltas[depth - count + k]
-        for i in range(delta.shape[0]):
-            work.coefficients[oldest + k, i] -= a * delta[i]
-    if count > 0:
-        for j in range(n + 1, reach):
-            traced = work.traced[j - oldest]
-            for i in range(traced.shape[0]):
-                work.sight[j - first, i] -= a * traced[i]
+        _zero(met)
+        _add_terms(deltas, count, gram[newest - k], newest, one, met)
+        size += float(_dot(deltas[k], met))
+    return max(size, 0.0)
+
+
+@step_jit
+def _rtrl_step(work, gram, first, n, newest, count, reach, step):
+    """W -= step · gradient, into the next place of the memory of W_a, and W_a x' with it."""
+    depth = work.recurrent.shape[0]
+    old, new = work.recurrent[n % depth], work.recurrent[(n + 1) % depth]
+    gradient, ahead, state = work.gradient, work.vectors[0], work.states[n + 1]
+    a = old.dtype.type(step)
+    for i in range(old.shape[0]):
+        total = old.dtype.type(0)
+        for k in range(old.shape[1]):
+            weight = old[i, k] - a * gradient[i, k]
+            new[i, k] = weight
+            total += weight * state[k]
+        ahead[i] = total
+    for k in range(count):
+        for i in range(ahead.shape[0]):
+            work.coefficients[newest - k, i] -= a * work.deltas[k, i]
+    for j in range(n + 1, reach):
+        _add_terms(work.deltas, count, gram[j], newest, -a, work.sight[j - first])
+
+
+@step_jit
+def _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out):
+    """The steps first..last-1; returns whether anything has been learned yet."""
+    L, h, back = settings.history, settings.horizon, 1 if settings.before else 0
+    ahead, pull = work.vectors[0], work.vectors[3]
+    for n in range(first, last):
+        s, seen = n + L - 1, work.states[n + 1 - back]
+        _forward(work, n, n - first, ahead)
+        _read(work, series, s + h, seen, pull)
+        if learned and not settings.delayed:
+            _copy(work.output[0], out[s])
+        count, step = 0, 0.0
+        if clean[s] >= L and clean[s + h] >= 1:
+            count = _carry_back(settings, work, n, n - back, pull)
+            size = _rtrl_gradient(work, gram, n - back, count) if count else 0.0
+            step = _scale(settings, work, seen, size)
+            _renew_readout(work, seen, step)
+            learned = True
+        _rtrl_step(work, gram, first, n, n - back, count, reach, step)
+        if learned and settings.delayed and s + h >= speak:
+            weights = work.recurrent[(n + 1) % work.recurrent.shape[0]]
+            _replay(work, weights, False, work.states[n + 1], ahead, n + 1 - first, h - back)
+            _copy(work.output[0], out[s + h])
+    return learned
 
 
 @jit
 def rtrl_run(settings, work, gram, start, series, clean, speak, out):
     """One run of RTRL over a recording; the arguments are those of uoro_run, W_a as itself."""
-    L, h = settings.history, settings.horizon
-    windows, steps = start.shape[0], series.shape[0] - h - L + 1
-    pull, learned = work.vectors[3], False
-    back = 1 if settings.before else 0
+    windows, steps, learned = start.shape[0], series.shape[0] - settings.horizon - settings.history + 1, False
     for first in range(0, max(steps, 0), BLOCK):
         last = min(first + BLOCK, steps)
-        reach = min(last + h, windows) if settings.delayed else last
+        reach = min(last + settings.horizon, windows) if settings.delayed else last
         _look_ahead(work, gram, start, first, reach)
-        for n in range(first, last):
-            s, seen = n + L - 1, work.states[n + 1 - back]
-            _forward(work, n, n - first, work.vectors[0])
-            _read(work, series, s + h, seen, pull)
-            if learned and not settings.delayed:
-                out[s] = work.output[0]
-            count, step = 0, 0.0
-            if clean[s] >= L and clean[s + h] >= 1:
-                count = _carry_back(settings, work, n, n - back, pull)
-                size = _rtrl_gradient(work, gram, n - back, count, reach) if count else 0.0
-                step = _scale(settings, work, seen, size)
-                _renew_readout(work, seen, step)
-                learned = True
-            _rtrl_step(work, first, n, n - back, count, reach, step)
-            if learned and settings.delayed and s + h >= speak:
-                weights = work.recurrent[(n + 1) % work.deltas.shape[0]]
-                _replay(work, weights, False, work.states[n + 1], work.vectors[0], n + 1 - first, h - back)
-                out[s + h] = work.output[0]
+        learned = _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out)
