@@ -60,8 +60,8 @@ class Work(NamedTuple):
     output: Real  # (2, p) y, e
 
 
-# tanh z = z N(z²) / D(z²) for |z| up to 9, beyond which it is 1 in single precision: fitted for the least relative error,
-# 2e-8, a third of the last digit (a test); unlike the library's, it goes through a vector of the processor at once.
+# tanh z = z N(z²) / D(z²) for |z| up to 9, beyond which it is 1 in single precision: fitted for the least relative
+# error, 2e-8, a third of the last digit; unlike the library's, it goes through a vector of the processor at once.
 _N0, _N1, _N2, _N3, _N4 = (
     np.float32(v) for v in (9.999999794e-01, 1.338102447e-01, 3.495586791e-03, 2.060906199e-05, 1.335463616e-08)
 )
