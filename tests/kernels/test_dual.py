@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import breathcast as bc
-from breathcast import LMS, RTRL, UORO
+from breathcast import DNI, LMS, RTRL, UORO, Fixed, SnAp1
 from breathcast.errors import BreathcastError
 from breathcast.forecasters import dual as form
 from breathcast.forecasters.dual import DualLearner
@@ -22,6 +22,11 @@ METHODS = [
     RTRL(**SMALL),
     RTRL(**SMALL | {"clip": 0.3}),
     RTRL(**SMALL, readout="before"),
+    SnAp1(**SMALL | {"init_std": 0.6}),
+    SnAp1(**SMALL | {"clip": 0.3}),
+    DNI(**SMALL, credit_rate=0.01),
+    DNI(**SMALL | {"clip": 0.3}),
+    Fixed(**SMALL),
 ]
 IDS = [f"{m.name}-clip{m.clip:g}-{getattr(m, 'readout', '')}" for m in METHODS]
 PRECISION = {"dual": 1e-9, "dual32": 2e-3}  # of forecasts of unit size, after rounding has grown over a whole series
@@ -54,18 +59,19 @@ def test_where_training_is_not_chaotic_forecasts_agree(method: Network, feedback
 
 def dual_weights(method: Network, series: np.ndarray, steps: int) -> dict[str, np.ndarray]:
     """The weights of the dual form after so many steps, in the layout of the equations."""
-    learner = DualLearner(method, Task(1.0, WIDTH, HORIZON, "immediate", 0, (0,), "dual"))
     part = np.ascontiguousarray(series[: steps + HISTORY - 1 + HORIZON])
     windows = form.Windows(b"%d" % steps, part, HISTORY)
     matrix, units, noisy = windows.matrix, method.hidden, isinstance(method, UORO)
     W_a, W_b, W_c = (method.init_std * W for W in draw_weights(0, 0, units, matrix.shape[1], WIDTH))
     q = 8
-    work = form._work(noisy, len(matrix), q, WIDTH, HORIZON, "float64")
+    task = Task(1.0, WIDTH, HORIZON, "immediate", 0, (0,), "dual")
+    work = form.work_for(method, task, len(matrix), "float64")
+    form._begin(work, method, task, 0)
     work.recurrent[0, :units, :units], work.readout[:, :units] = W_a.T if noisy else W_a, W_c
     start = np.zeros((len(matrix), q))
     start[:, :units] = matrix @ W_b.T
     clean, out = np.arange(1, len(part) + 1), np.empty_like(part)
-    shared = (learner._settings(), work, matrix @ matrix.T, start, part, clean)
+    shared = (DualLearner(method, task)._settings(), work, matrix @ matrix.T, start, part, clean)
     if noisy:
         signs = np.concatenate([draw_signs(0, 0, block, units) for block in range(2)])[HISTORY - 1 :]
         padded = np.zeros((len(signs), q))
@@ -74,7 +80,7 @@ def dual_weights(method: Network, series: np.ndarray, steps: int) -> dict[str, n
         recurrent = work.recurrent[0, :units, :units].T
         coefficients = -work.fade[1, :steps, None] * work.terms[:steps, :units]
     else:
-        kernel.rtrl_run(*shared, 0, out)
+        kernel.terms_run(*shared, 0, out)
         recurrent = work.recurrent[steps % len(work.recurrent), :units, :units]
         coefficients = work.coefficients[:steps, :units]
     return {"W_a": recurrent, "W_b": W_b + coefficients.T @ matrix[:steps], "W_c": work.readout[:, :units]}

@@ -229,6 +229,7 @@ def dull_and_wild_signals_stay_finite(method: Method) -> None:
 
 def kernels_compile_once(method: Method) -> None:
     """Streams, batches, other shapes and rates all use the one compiled form of each kernel."""
+    before = compiled_signatures()  # the dual form is compiled once for each precision, but no stream does that
     for markers, dimension, runs in ((3, 3, (0,)), (1, 1, (0, 1))):
         positions = breathing(method, markers=markers, dimension=dimension)
         stream = _open(method, positions, runs=runs)
@@ -237,7 +238,7 @@ def kernels_compile_once(method: Method) -> None:
         restored = _open(method, positions, runs=runs)
         restored.restore(stream.state())
         restored.extend(positions[-1:])
-    several = {name: count for name, count in compiled_signatures().items() if count > 1}
+    several = {name: count for name, count in compiled_signatures().items() if count > before.get(name, 1)}
     assert not several, f"compiled for more than one signature: {several}"
 
 

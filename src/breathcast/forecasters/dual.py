@@ -1,4 +1,4 @@
-"""Whole recordings through the dual form of the kernels: what many runs and settings have in common is made once."""
+"""Whole recordings through the dual form of the kernels: what many runs and settings share is made once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from breathcast.errors import BreathcastError
 from breathcast.forecasters.method import Array, Learner, Task
-from breathcast.forecasters.network import Network, NetworkLearner, draw_signs, draw_weights
+from breathcast.forecasters.network import Network, NetworkLearner, draw_credit, draw_signs, draw_weights
 
 LONGEST = 4096  # windows; beyond, the Gram matrix grows too large and the sums too long, and the step kernel is as fast
-DEPTH = {"float64": 64, "float32": 32}  # steps that RTRL looks back at most
+DEPTH = {"float64": 64, "float32": 32}  # steps that RTRL looks back at most; SnAp-1, whose terms are cheap, four times
 TAIL = {"float64": 1e-24, "float32": 1e-14}  # it ends at a term whose squared size is below this part of the sum
 
 
@@ -94,17 +94,16 @@ class DualLearner(Learner):
 
     def _run_all(self, series: Array, clean: NDArray[np.int64], speak: int, out: Array) -> None:
         from breathcast.kernels import dual
-        from breathcast.kernels.network_types import UORO, padded
+        from breathcast.kernels.network_types import UORO
 
         method, task, kind = self._method, self._task, self._precision
         windows = Windows(hashlib.blake2b(series.tobytes()).digest(), series, self.window)
         gram, targets = _gram(windows, kind), series.astype(kind)
         noisy = method.rule == UORO
-        settings = self._settings()
-        work = _work(noisy, len(gram), padded(method.hidden), series.shape[1], task.horizon, kind)
+        settings, work = self._settings(), work_for(method, task, len(gram), kind)
         for r, run in enumerate(task.runs):
             W_a, start, readout = _start(windows, task.seed, run, method.hidden, kind)
-            _clear(work)
+            _begin(work, method, task, run)
             spread = W_a.dtype.type(method.init_std)
             work.readout[...] = spread * readout
             work.recurrent[0] = spread * (W_a.T if noisy else W_a)
@@ -113,13 +112,14 @@ class DualLearner(Learner):
                 signs = _signs(task.seed, run, method.hidden, blocks, kind)[self.window - 1 :]
                 dual.uoro_run(settings, work, gram, spread * start, targets, clean, signs, speak, out[r])
             else:
-                dual.rtrl_run(settings, work, gram, spread * start, targets, clean, speak, out[r])
+                dual.terms_run(settings, work, gram, spread * start, targets, clean, speak, out[r])
 
     def _settings(self) -> Any:
-        from breathcast.kernels.dual import DualSettings
+        from breathcast.kernels.dual_types import DualSettings
 
         method, task = self._method, self._task
         return DualSettings(
+            rule=method.rule,
             units=method.hidden,
             history=self.window,
             horizon=task.horizon,
@@ -128,6 +128,7 @@ class DualLearner(Learner):
             learning_rate=float(method.learning_rate),
             clip=float(method.clip),
             tail=TAIL[self._precision],
+            credit_rate=float(getattr(method, "credit_rate", 0.0)),
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -138,37 +139,47 @@ class DualLearner(Learner):
         """Nothing to put in place."""
 
 
-def _clear(work: Any) -> None:
-    """What a run must find zero."""
-    for array in (work.recurrent, work.states, work.coefficients, work.vectors):
+def _begin(work: Any, method: Network, task: Task, run: int) -> None:
+    """What a run must find: zeros, and for DNI its first A."""
+    for array in (work.recurrent, work.states, work.coefficients, work.vectors, work.gradient):
         array[...] = 0.0
+    if work.credit.size:
+        q, units = work.credit.shape[1], method.hidden
+        drawn = draw_credit(task.seed, run, units, task.width)
+        work.credit[...] = work.feature[...] = 0.0
+        work.credit[:units, :units], work.credit[q:, :units] = drawn[:units], drawn[units:]
+        work.feature[-1] = 1.0
 
 
-def _work(noisy: bool, windows: int, q: int, p: int, horizon: int, precision: str) -> Any:
+def work_for(method: Network, task: Task, windows: int, precision: str) -> Any:
     """Memory for one run after the other."""
-    from breathcast.kernels.dual import BLOCK, Work
-    from breathcast.kernels.network_types import aligned
+    from breathcast.kernels.dual_types import BLOCK, Work
+    from breathcast.kernels.network_types import DNI, RTRL, SNAP1, UORO, aligned, padded
 
-    depth = DEPTH[precision]
-    sight = BLOCK + horizon + 1
+    q, p, rule = padded(method.hidden), task.width, method.rule
+    depth = {RTRL: DEPTH[precision], SNAP1: 4 * DEPTH[precision], DNI: 1}.get(rule, 0)
+    noisy = windows if rule == UORO else 0
+    sight = BLOCK + task.horizon + 1
 
     def zeros(*shape: int) -> NDArray[Any]:
         return aligned(*shape).astype(precision)
 
-    deep = 0 if noisy else depth
     return Work(
-        recurrent=zeros(2 if noisy else depth, q, q),
+        recurrent=zeros({UORO: 2, RTRL: depth}.get(rule, 1), q, q),
         readout=zeros(p, q),
         states=zeros(windows + 1, q),
         slopes=zeros(windows, q),
         coefficients=zeros(windows, q),
-        terms=zeros(windows if noisy else 0, q),
-        shrunk=zeros(windows if noisy else 0, q),
-        fade=aligned(2, windows if noisy else 0),
+        terms=zeros(noisy, q),
+        shrunk=zeros(noisy, q),
+        fade=aligned(2, noisy),
         sight=zeros(sight, q),
-        traced=zeros(sight + deep, q),
-        gram=zeros((sight + deep) * max(windows, depth)),
-        deltas=zeros(deep + 3 if deep else 0, q),
+        traced=zeros(sight if noisy else 0, q),
+        gram=zeros(sight * windows),
+        deltas=zeros(depth + 3, q),
+        own=zeros(depth if rule == SNAP1 else 0, q),
+        credit=zeros(q + p + 1 if rule == DNI else 0, q),
+        feature=zeros(q + p + 1 if rule == DNI else 0),
         gradient=zeros(0 if noisy else q, q),
         vectors=zeros(8, q),
         output=zeros(2, p),

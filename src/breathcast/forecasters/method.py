@@ -24,7 +24,7 @@ Scale: TypeAlias = Literal["standard", "displacement", "none"]
 Form: TypeAlias = Literal["step", "dual", "dual32"]
 FORMS: dict[Form, str] = {
     "step": "the step kernel, sample by sample, as live",
-    "dual": "sums of rank-one terms for UORO and RTRL, which add up in another order",
+    "dual": "sums of rank-one terms for the networks, which add up in another order",
     "dual32": "the same in single precision",
 }
 

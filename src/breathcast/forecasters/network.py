@@ -21,7 +21,6 @@ class Network(Method):
 
     random: ClassVar[bool] = True
     rule: ClassVar[int]  # which gradient, see kernels.network
-    dual: ClassVar[bool] = False  # whether kernels.dual knows it
 
     hidden: int = 90  # q, units
     history: float = 7.0  # L, seconds of the past in the input
@@ -45,7 +44,7 @@ class Network(Method):
 
     def learner(self, task: Task) -> Learner:
         """Return fresh networks, one for each run."""
-        if task.form != "step" and self.dual and self.optimizer == "sgd":
+        if task.form != "step" and self.optimizer == "sgd":
             from breathcast.forecasters.dual import DualLearner
 
             return DualLearner(self, task)
@@ -70,6 +69,12 @@ def draw_signs(seed: int, run: int, block: int, hidden: int) -> NDArray[np.int8]
     """The signs ν of a block of steps, (block, q): step n of a run is the one whose window ends at sample n."""
     signs = 2 * _generator(seed, run, 1, block).integers(0, 2, (_BLOCK, hidden), dtype=np.int8) - 1
     return signs.astype(np.int8)
+
+
+def draw_credit(seed: int, run: int, hidden: int, outputs: int) -> Array:
+    """The first A of DNI, (q + p + 1, q), Gaussian with variance 1 / q (Marschall et al. 2020)."""
+    drawn: Array = _generator(seed, run, 2).standard_normal((hidden + outputs + 1, hidden)) / np.sqrt(hidden)
+    return drawn
 
 
 class NetworkLearner(Learner):
@@ -144,8 +149,8 @@ class NetworkLearner(Learner):
         state.weights[r, :units, :units] = spread * W_a.T
         state.weights[r, q:, :units] = spread * W_b.T
         state.readout[r, :, :units] = spread * W_c
-        if state.credit.size:  # Marschall et al. 2020: A starts Gaussian, with variance 1 / q
-            drawn = _generator(seed, run, 2).standard_normal((units + p + 1, units)) / np.sqrt(units)
+        if state.credit.size:
+            drawn = draw_credit(seed, run, units, p)
             state.credit[r, :units, :units] = drawn[:units]
             state.credit[r, q:, :units] = drawn[units:]
             state.feature[r, -1] = 1.0

@@ -25,7 +25,6 @@ class RTRL(Network):
     name: ClassVar[str] = "rtrl"
     title: ClassVar[str] = "RNN, RTRL"
     rule: ClassVar[int] = 2
-    dual: ClassVar[bool] = True
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "learning_rate": (0.02, 0.05, 0.1, 0.2),
         "init_std": (0.01, 0.02, 0.05),

@@ -25,7 +25,6 @@ class UORO(Network):
     name: ClassVar[str] = "uoro"
     title: ClassVar[str] = "RNN, UORO"
     rule: ClassVar[int] = 1
-    dual: ClassVar[bool] = True
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "learning_rate": (0.05, 0.1, 0.2),
         "init_std": (0.02, 0.05),

@@ -1,4 +1,4 @@
-"""The dual form of UORO and RTRL, for whole recordings and many runs: W_b is its start plus a sum of rank-one terms.
+"""The dual form of the networks, for whole recordings and many runs: W_b is its start plus a sum of rank-one terms.
 
 Every update of W_b has a window as its right factor, so W_b = W_b,0 + Σ_k a_k [1, u_k]ᵀ, and W_b [1, u_n] is
 W_b,0 [1, u_n], shared by all that start from the same draw, plus Σ_k a_k G_kn, with the Gram matrix G of the windows
@@ -13,51 +13,16 @@ recordings in distribution, because training at the published learning rates is 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from breathcast.kernels.dual_types import BLOCK
 from breathcast.kernels.jit import jit_in_any_order as jit
 from breathcast.kernels.jit import jit_of_a_step as step_jit
+from breathcast.kernels.network_types import DNI, FIXED, RTRL
 
-Real = NDArray[Any]  # float64 or float32
-BLOCK = 16  # steps between two matrix products
 _EPS = 1e-7  # ε_norm of the paper's UORO
 _FADED = 1e-25  # a term of θ̃ that has shrunk to this part is left out
-
-
-class DualSettings(NamedTuple):
-    """What stays constant over a recording."""
-
-    units: int  # of q, those that are there
-    history: int  # L, samples in a window
-    horizon: int  # h, samples ahead
-    delayed: bool  # learn a target when it is measured or, as published, h samples before that
-    before: bool  # RTRL: read the forecast from the state before the newest input
-    learning_rate: float
-    clip: float  # τ, on the norm of the whole gradient
-    tail: float  # RTRL: the backward sum ends at a term whose squared size is below this part of the sum
-
-
-class Work(NamedTuple):
-    """Memory of one run: N windows, J of them in sight. Arrays that a rule does not use have size zero."""
-
-    recurrent: Real  # UORO (2, q, q): W_a and θ̃_a, transposed; RTRL (depth, q, q): W_a of the last steps
-    readout: Real  # (p, q)
-    states: Real  # (N + 1, q) x before each step
-    slopes: Real  # (N, q) φ'
-    coefficients: Real  # (N, q) a_k
-    terms: Real  # (N, q) UORO: the left factors of θ̃ as they entered it
-    shrunk: Real  # (N, q) UORO: the same as they are now
-    fade: NDArray[np.float64]  # (2, N) UORO: how far each term has shrunk, and how much of it has gone into W
-    sight: Real  # (J, q) W_b [1, u] of the windows in sight, with the weights of now
-    traced: Real  # (J, q) UORO: θ̃_b [1, u] of them; RTRL: its gradient times [1, u]
-    gram: Real  # (J N) the part of G that a product needs, side by side
-    deltas: Real  # (depth + 3, q) RTRL: the error carried back, times φ', the newest first; then zeros
-    gradient: Real  # (q, q) RTRL: of W_a
-    vectors: Real  # (8, q)
-    output: Real  # (2, p) y, e
 
 
 # tanh z = z N(z²) / D(z²) for |z| up to 9, beyond which it is 1 in single precision: fitted for the least relative
@@ -336,13 +301,16 @@ def uoro_run(settings, work, gram, start, series, clean, signs, speak, out):
         )
 
 
-# --- RTRL ------------------------------------------------------------------------------------------------------------
+# --- RTRL, SnAp-1, DNI, fixed: the gradient is Σ_k δ_k [x_k, 1, u_k]ᵀ over the last steps -----------------------------
 
 
 @step_jit
 def _carry_back(settings, work, n, newest, pull):
-    """δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', of the steps newest, newest - 1, ...; returns how many count."""
-    depth = work.recurrent.shape[0]
+    """δ_0 = pull ∘ φ', δ_{k+1} = (W_aᵀ δ_k) ∘ φ', of the steps newest, newest - 1, ...; returns how many count.
+
+    SnAp-1 has the diagonal of W_a in the place of W_a.
+    """
+    exact, depth = settings.rule == RTRL, work.deltas.shape[0] - 3
     carried, count, total = work.vectors[1], 0, 0.0
     _copy(pull, carried)
     for k in range(newest, max(n - depth, -1), -1):
@@ -354,11 +322,53 @@ def _carry_back(settings, work, n, newest, pull):
         count += 1
         if size <= settings.tail * total:
             break
-        _zero(carried)
-        _add_rows(work.recurrent[k % depth], delta, carried)
+        if exact:
+            _zero(carried)
+            _add_rows(work.recurrent[k % depth], delta, carried)
+        else:
+            for i in range(delta.shape[0]):
+                carried[i] = work.own[k % depth, i] * delta[i]
     for k in range(count, count + 3):
         _zero(work.deltas[k])
     return count
+
+
+@step_jit
+def _learn_credit(settings, work, n, series, target, pull, learn):
+    """DNI: the credit c = [x, y*, 1] A into the only δ = c ∘ φ', with A learned first: see kernels.network._dni."""
+    A, old, slope, new = work.credit, work.feature, work.slopes[n], work.states[n + 1]
+    W, miss, ahead, turned = work.recurrent[0], work.vectors[1], work.vectors[2], work.deltas[0]
+    q, p = new.shape[0], series.shape[1]
+    for i in range(q):
+        miss[i] = -pull[i]
+        ahead[i] = A[q + p, i]
+    for j in range(q + p + 1):
+        a = new[j] if j < q else (series[target, j - q] if j < q + p else A.dtype.type(0))
+        b = old[j]
+        for i in range(q):
+            miss[i] += b * A[j, i]
+            ahead[i] += a * A[j, i]
+    for i in range(q):
+        ahead[i] *= -slope[i]
+    _add_rows(W, ahead, miss)
+    rate = A.dtype.type(settings.credit_rate if learn else 0.0)
+    for i in range(q):
+        turned[i] = rate * slope[i] * _dot(W[i], miss)
+    credit = work.vectors[2]
+    _zero(credit)
+    for i in range(q):
+        miss[i] *= rate
+    for j in range(q + p + 1):
+        a = new[j] if j < q else (series[target, j - q] if j < q + p else A.dtype.type(1))
+        b = old[j]
+        for i in range(q):
+            A[j, i] -= b * miss[i] - a * turned[i]
+            credit[i] += b * A[j, i]
+        old[j] = a
+    for i in range(q):
+        turned[i] = credit[i] * slope[i]
+    for k in range(1, 4):
+        _zero(work.deltas[k])
 
 
 @step_jit
@@ -373,12 +383,17 @@ def _add_terms(deltas, count, row, newest, factor, out):
 
 
 @step_jit
-def _rtrl_gradient(work, gram, newest, count):
+def _sum_gradient(work, gram, newest, count):
     """Σ_k δ_k x_kᵀ into work.gradient; returns the squared norm of that and of the gradient of W_b."""
     gradient, deltas, states, met = work.gradient, work.deltas, work.states, work.vectors[1]
     whole = gradient.reshape(gradient.size)
-    _zero(whole)
-    for k in range(0, count, 4):
+    if count == 1:
+        for i in range(gradient.shape[0]):
+            for j in range(gradient.shape[1]):
+                gradient[i, j] = deltas[0, i] * states[newest, j]
+    else:
+        _zero(whole)
+    for k in range(0, count if count > 1 else 0, 4):
         at = newest - k
         x0, x1, x2, x3 = states[at], states[max(at - 1, 0)], states[max(at - 2, 0)], states[max(at - 3, 0)]
         for i in range(gradient.shape[0]):
@@ -395,19 +410,20 @@ def _rtrl_gradient(work, gram, newest, count):
 
 
 @step_jit
-def _rtrl_step(work, gram, first, n, newest, count, reach, step):
+def _descend(work, gram, first, n, newest, count, reach, step):
     """W -= step · gradient, into the next place of the memory of W_a, and W_a x' with it."""
-    depth = work.recurrent.shape[0]
-    old, new = work.recurrent[n % depth], work.recurrent[(n + 1) % depth]
+    places = work.recurrent.shape[0]
+    old, new = work.recurrent[n % places], work.recurrent[(n + 1) % places]
     gradient, ahead, state = work.gradient, work.vectors[0], work.states[n + 1]
     a = old.dtype.type(step)
     for i in range(old.shape[0]):
-        total = old.dtype.type(0)
-        for k in range(old.shape[1]):
-            weight = old[i, k] - a * gradient[i, k]
-            new[i, k] = weight
-            total += weight * state[k]
-        ahead[i] = total
+        if places == 1:  # in place: a compiler that must fear two names of one array does not vectorise
+            for k in range(old.shape[1]):
+                old[i, k] -= a * gradient[i, k]
+        else:
+            for k in range(old.shape[1]):
+                new[i, k] = old[i, k] - a * gradient[i, k]
+        ahead[i] = _dot(new[i], state)
     for k in range(count):
         for i in range(ahead.shape[0]):
             work.coefficients[newest - k, i] -= a * work.deltas[k, i]
@@ -416,7 +432,7 @@ def _rtrl_step(work, gram, first, n, newest, count, reach, step):
 
 
 @step_jit
-def _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out):
+def _terms_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out):
     """The steps first..last-1; returns whether anything has been learned yet."""
     L, h, back = settings.history, settings.horizon, 1 if settings.before else 0
     ahead, pull = work.vectors[0], work.vectors[3]
@@ -426,14 +442,21 @@ def _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned
         _read(work, series, s + h, seen, pull)
         if learned and not settings.delayed:
             _copy(work.output[0], out[s])
+        learn = clean[s] >= L and clean[s + h] >= 1
+        for i in range(work.own.shape[1] if work.own.shape[0] else 0):
+            work.own[n % work.own.shape[0], i] = work.recurrent[0, i, i]
         count, step = 0, 0.0
-        if clean[s] >= L and clean[s + h] >= 1:
+        if settings.rule == DNI:
+            _learn_credit(settings, work, n, series, s + h, pull, learn)
+            count = 1 if learn else 0
+        elif learn and settings.rule != FIXED:
             count = _carry_back(settings, work, n, n - back, pull)
-            size = _rtrl_gradient(work, gram, n - back, count) if count else 0.0
+        if learn:
+            size = _sum_gradient(work, gram, n - back, count) if count else 0.0
             step = _scale(settings, work, seen, size)
             _renew_readout(work, seen, step)
             learned = True
-        _rtrl_step(work, gram, first, n, n - back, count, reach, step)
+        _descend(work, gram, first, n, n - back, count, reach, step if count else 0.0)
         if learned and settings.delayed and s + h >= speak:
             weights = work.recurrent[(n + 1) % work.recurrent.shape[0]]
             _replay(work, weights, False, work.states[n + 1], ahead, n + 1 - first, h - back)
@@ -442,11 +465,11 @@ def _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned
 
 
 @jit
-def rtrl_run(settings, work, gram, start, series, clean, speak, out):
-    """One run of RTRL over a recording; the arguments are those of uoro_run, W_a as itself."""
+def terms_run(settings, work, gram, start, series, clean, speak, out):
+    """One run of a rule other than UORO over a recording; the arguments are those of uoro_run, W_a as itself."""
     windows, steps, learned = start.shape[0], series.shape[0] - settings.horizon - settings.history + 1, False
     for first in range(0, max(steps, 0), BLOCK):
         last = min(first + BLOCK, steps)
         reach = min(last + settings.horizon, windows) if settings.delayed else last
         _look_ahead(work, gram, start, first, reach)
-        learned = _rtrl_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out)
+        learned = _terms_block(settings, work, gram, series, clean, first, last, reach, learned, speak, out)

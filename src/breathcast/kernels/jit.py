@@ -21,6 +21,7 @@ _ANY_ORDER: dict[str, Any] = {
 }
 jit_in_any_order: Callable[..., Any] = numba.njit(**_ANY_ORDER)
 
-# What such a form does at every step: it can allocate nothing and return no array, so none is counted. Counting took
-# a third of the time of the small networks.
-jit_of_a_step: Callable[..., Any] = numba.njit(**_ANY_ORDER | {"_nrt": False})
+# What such a form does at every step. It can allocate nothing and return no array, so none is counted, which took a
+# third of the time of small networks; and it becomes part of its caller, to which handing over some twenty arrays took
+# as long.
+jit_of_a_step: Callable[..., Any] = numba.njit(**_ANY_ORDER | {"_nrt": False, "forceinline": True})
