@@ -43,17 +43,15 @@ class Cores:
         left.reverse()
         while left:
             flying: dict[Future[Outcome], tuple[Task, Recording, int]] = {}
-            with (
-                _one_thread(),
-                ProcessPoolExecutor(
-                    self.workers, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
-                ) as pool,
-            ):
+            workers = min(self.workers, len(left))
+            context = multiprocessing.get_context("spawn")
+            with _one_thread():
+                pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(os.getpid(),))
                 try:
                     yield from self._fly(pool, left, flying)
                 except BrokenProcessPool as error:
                     left.extend(_again(flying, error))
-                finally:
+                finally:  # after Ctrl-C nobody waits for tasks in flight
                     pool.shutdown(wait=False, cancel_futures=True)
 
     def _fly(

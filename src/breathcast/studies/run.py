@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from breathcast.files import undisturbed
 from breathcast.recordings.recording import Recording
 from breathcast.studies.executors import Executor
 from breathcast.studies.selection import Choice, choose, chosen
-from breathcast.studies.spec import Spec
+from breathcast.studies.spec import Spec, from_mapping
 from breathcast.studies.store import Store
-from breathcast.studies.tasks import Stage, Task, fingerprint, selection_tasks, test_tasks
+from breathcast.studies.tasks import Source, Stage, Task, fingerprint, selection_tasks, test_tasks
 from breathcast.version import __version__
 
 
@@ -67,26 +68,30 @@ def run(
 
     Stopped at any moment, and started again with the same folder, it goes on with what was not yet written.
     """
+    sources = [Source.of(recording) for recording in recordings]
+    spec.members([source.name for source in sources])  # an error now rather than after hours
     store.describe(description(spec, recordings))
     for entry in spec.method:  # before the workers start: processes that compile the same kernel would race
         entry.base().warm_up(spec.form)
-    tasks = list(selection_tasks(spec, recordings))
+    tasks = list(selection_tasks(spec, sources))
     _do(tasks, "selection", recordings, store, executor, report, retry)
     choices = choose(store.scores(tasks), spec.select)
-    tests = list(test_tasks(spec, recordings, chosen(choices)))
+    tests = list(test_tasks(spec, sources, chosen(choices)))
     _do(tests, "test", recordings, store, executor, report, retry)
-    return results(spec, recordings, store)
+    return results(store)
 
 
-def results(spec: Spec, recordings: Sequence[Recording], store: Store) -> Results:
-    """What the store holds of a study; computes nothing."""
-    tasks = list(selection_tasks(spec, recordings))
+def results(store: Store) -> Results:
+    """What the store holds of its study; computes nothing."""
+    told = store.description()
+    spec, sources = from_mapping(told["spec"]), [Source(r["name"], r["hash"]) for r in told["recordings"]]
+    tasks = list(selection_tasks(spec, sources))
     selection = store.scores(tasks)
     choices = choose(selection, spec.select)
-    tests = list(test_tasks(spec, recordings, chosen(choices)))
+    tests = list(test_tasks(spec, sources, chosen(choices)))
     return Results(
         spec,
-        tuple(recording.name for recording in recordings),
+        tuple(source.name for source in sources),
         selection,
         choices,
         store.scores(tests),
@@ -147,7 +152,8 @@ def _do(
     report(progress)
     by_name = {recording.name: recording for recording in recordings}
     for task, outcome in executor.run((task, _part(by_name[task.recording], task)) for task in missing):
-        store.put(task, outcome)
+        with undisturbed():
+            store.put(task, outcome)
         progress.done[task.title] += 1
         progress.computed += 1
         report(progress)

@@ -56,6 +56,7 @@ class Entry(_Part):
     grid: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     search: Search | None = None
     validation: tuple[Annotated[float, Field(ge=0)], Seconds] = (30.0, 60.0)
+    optional: bool = False  # left out unless it is named
 
     @field_validator("name")
     @classmethod
@@ -146,7 +147,7 @@ class Spec(_Part):
         if twice:
             raise ValueError(f"two methods are called {twice[0]!r}; give one of them a label")
         if not self.ahead:
-            raise ValueError("there is no horizon")
+            raise ValueError("horizons is empty")
         return self
 
     @property
@@ -163,6 +164,17 @@ class Spec(_Part):
                 raise BreathcastError(f"group {group!r} has recording {max(places)}, but there is none", cure=cure)
             found[group] = tuple(names[place - 1] for place in places)
         return found
+
+    def with_methods(self, titles: Sequence[str] | None = None) -> Spec:
+        """The study with these methods alone; without titles, with all but the optional ones."""
+        if titles is None:
+            return self.changed(method=[entry for entry in self.method if not entry.optional])
+        known = [entry.title for entry in self.method]
+        if unknown := [title for title in titles if title not in known]:
+            raise BreathcastError(
+                f"the study {self.name} has no method {unknown[0]!r}", cure=f"use one of: {', '.join(known)}"
+            )
+        return self.changed(method=[entry for entry in self.method if entry.title in titles])
 
     def changed(self, **changes: Any) -> Spec:
         """A copy with other values, checked again."""

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from breathcast.errors import BreathcastError
-from breathcast.files import replace_file
+from breathcast.files import left_over, replace_file
 from breathcast.studies.tasks import Task
 from breathcast.studies.work import SELECTION, TEST, TRACE, Outcome
 
@@ -53,6 +53,8 @@ class Store:
             raise BreathcastError(
                 f"cannot be made: {error.strerror}", file=self.folder, cure="name a folder that you may write to"
             ) from error
+        for file in left_over(self.folder):
+            file.unlink(missing_ok=True)
         replace_file(self._description, json.dumps(told, indent=1).encode())
 
     def description(self) -> dict[str, Any]:

@@ -62,6 +62,19 @@ class Task:
         return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
+@dataclass(frozen=True)
+class Source:
+    """A recording as tasks name it."""
+
+    name: str
+    data: str  # hash of its positions and rate
+
+    @classmethod
+    def of(cls, recording: Recording) -> Source:
+        """The name and the hash of a recording."""
+        return cls(recording.name, fingerprint(recording))
+
+
 def fingerprint(recording: Recording) -> str:
     """A hash of the positions and the rate."""
     digest = hashlib.blake2b(digest_size=12)
@@ -70,29 +83,27 @@ def fingerprint(recording: Recording) -> str:
     return digest.hexdigest()
 
 
-def selection_tasks(spec: Spec, recordings: Sequence[Recording]) -> Iterator[Task]:
+def selection_tasks(spec: Spec, sources: Sequence[Source]) -> Iterator[Task]:
     """What must be known to choose the hyper-parameters of every method, recording and horizon."""
     for entry in spec.method:
         if not entry.selects:
             continue
         blocks = [(entry.base(),)] if entry.search else _blocks(entry.candidates())
         size = 1 if entry.search else _HORIZONS
-        for recording in recordings:
-            data = fingerprint(recording)
+        for source in sources:
             for block in blocks:
                 for first in range(0, len(spec.ahead), size):
-                    yield _task(spec, entry, "selection", recording, data, block, spec.ahead[first : first + size])
+                    yield _task(spec, entry, "selection", source, block, spec.ahead[first : first + size])
 
 
-def test_tasks(spec: Spec, recordings: Sequence[Recording], chosen: Chosen) -> Iterator[Task]:
+def test_tasks(spec: Spec, sources: Sequence[Source], chosen: Chosen) -> Iterator[Task]:
     """The test part, with what was chosen; where nothing could be chosen there is no task."""
     for entry in spec.method:
-        for recording in recordings:
-            data = fingerprint(recording)
+        for source in sources:
             for horizon in spec.ahead:
-                method = chosen.get((entry.title, recording.name, horizon)) if entry.selects else entry.candidates()[0]
+                method = chosen.get((entry.title, source.name, horizon)) if entry.selects else entry.candidates()[0]
                 if method is not None:
-                    yield _task(spec, entry, "test", recording, data, (method,), (horizon,))
+                    yield _task(spec, entry, "test", source, (method,), (horizon,))
 
 
 test_tasks.__test__ = False  # type: ignore[attr-defined] # its name is no sign for pytest
@@ -102,8 +113,7 @@ def _task(
     spec: Spec,
     entry: Entry,
     stage: Stage,
-    recording: Recording,
-    data: str,
+    source: Source,
     methods: tuple[Method, ...],
     horizons: tuple[float, ...],
 ) -> Task:
@@ -112,8 +122,8 @@ def _task(
         stage=stage,
         title=entry.title,
         methods=methods,
-        recording=recording.name,
-        data=data,
+        recording=source.name,
+        data=source.data,
         horizons=horizons,
         feedback=spec.feedback,
         form=spec.form,
