@@ -10,7 +10,19 @@ from typing import Annotated
 
 import typer
 
-from breathcast.cli import compare, convert, demo, doctor, exits, forecast, inspect, methods, simulate
+from breathcast.cli import (
+    compare,
+    convert,
+    demo,
+    doctor,
+    exits,
+    forecast,
+    inspect,
+    methods,
+    reproduce,
+    simulate,
+    study,
+)
 from breathcast.cli.waiting import say
 from breathcast.errors import BreathcastError
 from breathcast.version import __version__
@@ -25,6 +37,8 @@ app = typer.Typer(
 )
 for verb in (demo.demo, compare.compare, forecast.forecast, inspect.inspect, simulate.simulate, convert.convert):
     app.command()(verb)
+app.command()(reproduce.reproduce)
+app.add_typer(study.app)
 app.command()(methods.methods)
 app.command()(doctor.doctor)
 
@@ -50,6 +64,7 @@ def breathcast(
       breathcast demo -o demo
       breathcast simulate -o recordings
       breathcast compare recordings --methods uoro,lms --html report.html
+      breathcast reproduce pohl2022 --quick -o quick
       breathcast compare --help
 
     \b

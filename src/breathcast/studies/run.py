@@ -51,8 +51,14 @@ class Results:
     choices: list[Choice]
     test: pl.DataFrame
     test_tasks: list[Task]
-    missing: dict[Stage, int]
+    progress: dict[str, dict[Stage, tuple[int, int]]]  # by method: tasks done and tasks, so far as they are known
     failures: list[dict[str, Any]]
+
+    @property
+    def missing(self) -> dict[Stage, int]:
+        """Tasks still to do."""
+        stages: tuple[Stage, ...] = ("selection", "test")
+        return {s: sum(total - done for done, total in (part[s] for part in self.progress.values())) for s in stages}
 
 
 def run(
@@ -96,9 +102,27 @@ def results(store: Store) -> Results:
         choices,
         store.scores(tests),
         tests,
-        {"selection": len(store.missing(tasks)), "test": len(store.missing(tests))},
+        _progress(spec, len(sources), store, tasks, tests),
         store.failures([*tasks, *tests]),
     )
+
+
+def _progress(
+    spec: Spec, recordings: int, store: Store, selection: Sequence[Task], tests: Sequence[Task]
+) -> dict[str, dict[Stage, tuple[int, int]]]:
+    """A test task is known once its settings are chosen; those to come are counted all the same."""
+    known, there = _count(selection), _count([task for task in selection if store.done(task)])
+    tested = _count([task for task in tests if store.done(task)])
+    planned = _count(tests)
+    cells, found = recordings * len(spec.ahead), {}
+    for entry in spec.method:
+        title = entry.title
+        chosen_all = there.get(title, 0) == known.get(title, 0)
+        found[title] = {
+            "selection": (there.get(title, 0), known.get(title, 0)),
+            "test": (tested.get(title, 0), planned.get(title, 0) if chosen_all else cells),
+        }
+    return found
 
 
 def description(spec: Spec, recordings: Sequence[Recording]) -> dict[str, Any]:

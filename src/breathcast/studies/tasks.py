@@ -37,7 +37,7 @@ class Task:
     start: float  # s, the part that is scored
     end: float | None
     search: Search | None = None
-    score: str = "rmse"  # what a search makes small
+    score: str = "rmse"  # what is selected by
     traces: bool = False
 
     @property
@@ -55,7 +55,8 @@ class Task:
             "runs": self.runs,
             "seed": self.seed,
             "part": [self.start, self.end],
-            "search": None if self.search is None else [self.search.model_dump(), self.score],
+            "search": None if self.search is None else self.search.model_dump(),
+            "score": self.score if self.stage == "selection" else None,
             "traces": self.traces,
         }
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))

@@ -37,7 +37,7 @@ SELECTION: dict[str, Any] = {
     "runs": pl.Int32,  # that gave finite forecasts
     "diverged": pl.Int32,
     **dict.fromkeys(SCORES, pl.Float64),  # means over those runs
-    "rmse_deviation": pl.Float64,  # over them
+    "by_run": pl.List(pl.Float32),  # the score that is selected by: run r of every setting has the same draws
     "seconds": pl.Float64,  # of processor time, all runs
     "steps": pl.Int64,  # of all runs
 }
@@ -116,12 +116,11 @@ def _selection(task: Task, recording: Recording) -> Iterator[Row]:
 
 def _selection_row(task: Task, method: Method, recording: Recording, horizon: float) -> Row:
     result, common = _evaluate(task, method, recording, horizon)
-    rmse = result.by_run["rmse"][~result.diverged]
     return common | {
         "runs": result.scores["rmse"].runs,
         "diverged": int(result.diverged.sum()),
         **{score: result.scores[score].mean for score in SCORES},
-        "rmse_deviation": float(np.std(rmse, ddof=1)) if len(rmse) > 1 else 0.0,
+        "by_run": result.by_run[task.score].tolist(),
     }
 
 
