@@ -80,7 +80,7 @@ def status(folder: studying.Folder, json: options.Json = None) -> None:
         f"{spec.name}: {len(results.recordings)} recordings, {len(spec.ahead)} horizons, {spec.feedback} feedback"
     )
     for method in told["methods"]:
-        parts = [f"{stage} {method[stage]['done']}/{method[stage]['tasks']}" for stage in ("selection", "test")]
+        parts = [f"{stage} {method[stage]['done']}/{method[stage]['tasks']}" for stage in results.missing]
         typer.echo(f"  {method['method']:<14} {'   '.join(parts)}")
     typer.echo(f"  {told['processor_hours']:.2f} hours of processor time")
     for line in studying.remarks(results):

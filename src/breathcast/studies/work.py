@@ -15,7 +15,7 @@ from breathcast.evaluation.evaluate import Evaluation, evaluate
 from breathcast.evaluation.scores import SCORES
 from breathcast.forecasters.method import Method
 from breathcast.recordings.recording import Recording
-from breathcast.studies.tasks import Task
+from breathcast.studies.tasks import Stage, Task
 
 Row = dict[str, Any]
 
@@ -52,6 +52,7 @@ TEST: dict[str, Any] = {
     "seconds": pl.Float64,  # of this run: its share
     "steps": pl.Int64,
 }
+SCHEMAS: dict[Stage, dict[str, Any]] = {"screening": SELECTION, "selection": SELECTION, "test": TEST}
 TRACE: dict[str, Any] = {
     "title": pl.String,
     "recording": pl.String,
@@ -65,11 +66,11 @@ TRACE: dict[str, Any] = {
 
 def perform(task: Task, recording: Recording) -> Outcome:
     """Do a task; whatever goes wrong is part of the outcome."""
-    schema = SELECTION if task.stage == "selection" else TEST
+    schema = SCHEMAS[task.stage]
     try:
-        if task.stage == "selection":
-            return Outcome(pl.DataFrame(list(_selection(task, recording)), schema=schema))
-        return _test(task, recording)
+        if task.stage == "test":
+            return _test(task, recording)
+        return Outcome(pl.DataFrame(list(_selection(task, recording)), schema=schema))
     except Exception as error:  # recorded, so that one bad cell does not end a study of thousands
         return Outcome(pl.DataFrame(schema=schema), failure=f"{type(error).__name__}: {error}")
 
