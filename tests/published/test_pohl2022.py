@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import breathcast as bc
 from breathcast import LMS, UORO, LinearRegression, Method, Persistence, RepeatTarget, evaluate
 from breathcast.evaluation.scores import SCORES, score
 from breathcast.evaluation.selection import grid, select
-from tests.extmarker import group_means, needs_recordings, recordings
+from tests.extmarker import as_published, group_means, needs_recordings, recordings
 
 pytestmark = [needs_recordings, pytest.mark.slow]
 HORIZONS = [h / 10 for h in range(1, 21)]
@@ -34,12 +33,6 @@ PUBLISHED = {
         "irregular": ("6.57", "9.164", "2.132", "49.0", "1.078"),
     },
 }
-
-
-def as_published() -> tuple[bc.Recording, ...]:
-    """The recordings, but of the first only 220 of its 222 s: with 2200 samples, and no other length, they agree."""
-    first, *others = recordings()
-    return bc.Recording(first.positions[:2200], first.rate, markers=first.markers, name=first.name), *others
 
 
 def table(method: Method, **selection: float) -> dict[str, np.ndarray]:
@@ -66,10 +59,9 @@ def rounding(printed: str) -> float:
 def assert_published(ours: dict[str, np.ndarray], name: str) -> None:
     """To the last printed digit."""
     for group, printed in PUBLISHED[name].items():
-        for score, value, text in zip(SCORES, ours[group], printed, strict=True):
-            assert abs(value - float(text)) <= rounding(text) + 1e-9, (
-                f"{name}, {group}, {score}: {value:.5f}, not {text}"
-            )
+        for column, value, text in zip(SCORES, ours[group], printed, strict=True):
+            said = f"{name}, {group}, {column}: {value:.5f}, not {text}"
+            assert abs(value - float(text)) <= rounding(text) + 1e-9, said
 
 
 def test_no_prediction_is_as_published() -> None:
