@@ -70,7 +70,7 @@ def test_packed_lines_are_the_traces(comparison: Comparison) -> None:
 
 
 def test_what_is_huge_is_cut_and_what_is_missing_stays_missing() -> None:
-    text = figures._packed(np.array([1e12, -1e12, np.nan, 0.004]), 5.0)
+    text = figures.packed(np.array([1e12, -1e12, np.nan, 0.004]), 5.0)
     np.testing.assert_allclose(unpacked(text, 5.0), [332.67, -322.67, np.nan, 0.0])
 
 
