@@ -149,6 +149,7 @@ def description(spec: Spec, recordings: Sequence[Recording]) -> dict[str, Any]:
                 "hash": fingerprint(r),
                 "samples": len(r),
                 "rate_hz": r.rate,
+                "markers": list(r.markers),
                 "labels": list(r.labels),
                 "notes": list(r.notes),
             }
