@@ -71,6 +71,8 @@ def status(folder: studying.Folder, json: options.Json = None) -> None:
       breathcast study status results
       breathcast study status results --json -
     """
+    from breathcast.reports.study_summary import remarks
+
     results = _results(folder)
     told = _status(results)
     if emit_json(told, json):
@@ -83,7 +85,7 @@ def status(folder: studying.Folder, json: options.Json = None) -> None:
         parts = [f"{stage} {method[stage]['done']}/{method[stage]['tasks']}" for stage in results.missing]
         typer.echo(f"  {method['method']:<14} {'   '.join(parts)}")
     typer.echo(f"  {told['processor_hours']:.2f} hours of processor time")
-    for line in studying.remarks(results):
+    for line in remarks(results):
         typer.echo(f"- {line}")
 
 
@@ -125,6 +127,7 @@ def report(
     check_targets([json])
     results, place = _results(folder), output or folder
     make_folder(place / "figures")
+    undrawn: list[str] = []
     with waiting("Drawing the figures"):
         files = save_figures(
             results,
@@ -135,8 +138,11 @@ def report(
             horizon=horizon,
             marker=marker,
             axis=axis,
+            say=undrawn.append,
         )
-    say(f"Wrote {len(files)} figures in {place / 'figures'}")
+    say(f"Wrote {len(files)} files in {place / 'figures'}; captions.txt says what each figure shows")
+    for line in undrawn:
+        say(line)
     studying.write_report(results, folder, place)
     if not emit_json(to_dict(results, published(results.spec.name)), json):
         studying.show_results(results)

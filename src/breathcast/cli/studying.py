@@ -149,6 +149,7 @@ def show_results(results: Results) -> None:
     from rich.text import Text
 
     from breathcast.reports.glossary import NOTICE
+    from breathcast.reports.study_summary import remarks
     from breathcast.reports.study_tables import study_tables
     from breathcast.reports.terminal import bullets, console, show
     from breathcast.studies.reproduction import published
@@ -158,22 +159,6 @@ def show_results(results: Results) -> None:
     for table in study_tables(results, published(results.spec.name)):
         show(table, target)
     bullets(remarks(results), target)
-
-
-def remarks(results: Results) -> list[str]:
-    """What a reader of the tables must know: what is missing, failed or diverged."""
-    lines = []
-    missing = sum(results.missing.values())
-    if missing:
-        lines.append(f"{missing} tasks are not done yet: the tables show what is there.")
-    for failure in results.failures[:5]:
-        lines.append(f"{failure['title']} on {failure['recording']} failed: {failure['why']}")
-    if more := len(results.failures[5:]):
-        lines.append(f"{more} more tasks failed; --retry tries them again.")
-    lost = int(results.test["diverged"].sum())
-    if lost:
-        lines.append(f"{lost} of {len(results.test)} test runs diverged and are left out of the means.")
-    return lines
 
 
 def write_report(results: Results, folder: Path, output: Path | None = None) -> None:
