@@ -252,6 +252,15 @@ def test_odd_recordings_have_an_answer(positions: NDArray[np.float64]) -> None:
     plain(found)
 
 
+@pytest.mark.parametrize("time", [-np.inf, np.inf, np.nan, -1e308])
+def test_an_odd_time_has_an_answer(time: float) -> None:
+    times = np.arange(60) / 10
+    times[40] = time
+    found = inspect(Recording(np.where(np.arange(60) % 2 == 0, 0.0, 50.0), 10.0, times=times))
+    assert found.jumps > 10
+    assert plain(found)["jump_times"][0] is not None
+
+
 @given(
     positions=arrays.arrays(
         np.float64,

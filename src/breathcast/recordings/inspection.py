@@ -112,7 +112,7 @@ def inspect(recording: Recording) -> Inspection:
         period=period,
         amplitude=amplitude,
         jumps=len(jumps),
-        jump_times=tuple(float(t) for t in jumps[:10]),
+        jump_times=tuple(jumps[np.isfinite(jumps)][:10].tolist()),
         labels=recording.labels,
         notes=recording.notes,
         remarks=tuple(_remarks(recording, clock, markers, amplitude, len(jumps))),
