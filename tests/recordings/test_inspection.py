@@ -244,6 +244,7 @@ def test_to_dict_is_plain_and_complete() -> None:
         np.linspace(0.0, 1e308, 400),
         np.tile([-1.7e308, 1.7e308], 200),
         np.where(np.arange(400) == 100, 1e300, 0.0),
+        3e306 + 1e305 * np.sin(np.arange(400.0))[:, None, None] * np.ones((1, 1, 3)),
     ],
 )
 def test_odd_recordings_have_an_answer(positions: NDArray[np.float64]) -> None:
