@@ -109,7 +109,7 @@ def report(
     axis: Annotated[int | None, typer.Option(min=1, metavar="N", help="Axis of that figure, from 1.")] = None,
     json: options.Json = None,
 ) -> None:
-    """Write report.html and the figures, from the results alone; print the tables.
+    """Write report.html, tables.md and the figures, from the results alone; print the tables.
 
     \b
     Examples:

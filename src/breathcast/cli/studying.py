@@ -162,12 +162,18 @@ def show_results(results: Results) -> None:
 
 
 def write_report(results: Results, folder: Path, output: Path | None = None) -> None:
-    """The page, from the store; beside it unless another folder is named."""
+    """The page and the tables as Markdown, from the store; beside it unless another folder is named."""
     from breathcast.cli.output import save
+    from breathcast.reports.markdown import tables_page
     from breathcast.reports.study_page import study_page
+    from breathcast.reports.study_summary import remarks, summary
+    from breathcast.reports.study_tables import study_tables
     from breathcast.studies.reproduction import published
     from breathcast.studies.store import Store
 
+    known = published(results.spec.name)
     with waiting("Writing the report"):
-        page = study_page(results, Store(folder), published(results.spec.name))
+        page = study_page(results, Store(folder), known)
+        tables = tables_page(study_tables(results, known), [*summary(results), *remarks(results)])
     save((output or folder) / "report.html", page)
+    save((output or folder) / "tables.md", tables)

@@ -6,6 +6,7 @@ from breathcast.forecasters.table import METHODS
 from breathcast.recordings.clock import counted
 from breathcast.reports.glossary import FEEDBACK, SCORE_WORDS
 from breathcast.reports.plain import listed
+from breathcast.studies.reproduction import deviations
 from breathcast.studies.run import Results
 
 _SHOWN = 5  # failures listed one by one
@@ -47,8 +48,10 @@ def _chance(results: Results) -> str:
 
 
 def remarks(results: Results) -> list[str]:
-    """What a reader of the tables must know: what is missing, failed or diverged."""
+    """What a reader of the tables must know: what differs from the publication, is missing, failed or diverged."""
     lines = []
+    if changed := deviations(results):
+        lines.append(f"Not as published: {'; '.join(changed)}.")
     missing = sum(results.missing.values())
     if missing:
         lines.append(f"{missing} tasks are not done yet: the tables show what is there.")
@@ -62,4 +65,6 @@ def remarks(results: Results) -> list[str]:
     passed = sum(choice.passed_over for choice in results.choices)
     if passed:
         lines.append(f"{passed} of {len(results.selection)} settings diverged in the validation part: passed over.")
+    if results.spec.screening_runs:
+        lines.append(f"Settings that could not win after {results.spec.screening_runs} runs were given up (screening).")
     return lines
