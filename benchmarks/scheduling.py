@@ -191,7 +191,7 @@ def dask_costs(work: Callable[..., Outcome], given: list[Job], workers: int, rep
         time.sleep(IDLE)
         idle = (_spent(head) - before) / (time.perf_counter() - begin)
         found = [measure(executor, given, head, hand) for _ in range(repeats)]
-        return least([replace(m, scheduler=m.scheduler - idle * m.wall, idle=1e3 * idle) for m in found])
+        return least([replace(m, idle=1e3 * idle) for m in found])
 
 
 def store_cost(outcome: Outcome, task: Task, number: int) -> tuple[float, float, float, int]:
@@ -262,7 +262,7 @@ KINDS = (
 
 
 def scheduling(recording: bc.Recording, number: int, repeats: int) -> dict[str, Measured]:
-    """Costs of a task by its kind; the scheduler's with the most workers that were tried."""
+    """Costs of a task by its kind."""
     head(
         "A task that does nothing, in ms of processor time",
         "on",
@@ -282,8 +282,7 @@ def scheduling(recording: bc.Recording, number: int, repeats: int) -> dict[str, 
         row("Dask, 2 workers", name, *astuple(found[name]))
     many = dask_costs(selected, given, MANY, repeats)
     row(f"Dask, {MANY} workers", "60 rows", *astuple(many))
-    more = max(1.0, many.scheduler / found["60 rows"].scheduler)
-    return {name: replace(m, scheduler=m.scheduler * more) for name, m in found.items()}
+    return found
 
 
 def storing(recording: bc.Recording, number: int) -> dict[str, float]:
