@@ -114,7 +114,7 @@ def report(
     \b
     Examples:
       breathcast study report results
-      breathcast study report results -o paper --formats pdf --horizon 0.5 --marker 3 --axis 3
+      breathcast study report results --formats pdf --horizon 0.5 --marker 3 --axis 3
     """
     from breathcast.reports.study_figures import save_figures
     from breathcast.studies.reproduction import published, to_dict
