@@ -12,7 +12,7 @@ from tests.cli.calling import LABEL, call, read_json
 from tests.extmarker import FOLDER, as_published, needs_recordings
 from tests.studies.small import SMALL, recordings
 
-TABLES = {"averages": 3 * 2 * 5, "test": 4 * (4 + 1 + 1), "selection": 4 * (4 + 2), "choices": 4 * 2}
+TABLES = {"averages": 3 * 5 * 2, "test": 4 * (4 + 1 + 1), "selection": 4 * (4 + 2), "choices": 4 * 2}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_export(results: Path, tmp_path: Path, table: str, ending: str) -> None:
     assert call("study", "export", results, "-o", target, "--table", table).code == 0
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "arrow": pl.read_ipc}[ending]
     frame = read(target)
-    assert len(frame) == TABLES[table] * (2 if table == "averages" else 1)  # two groups
+    assert len(frame) == TABLES[table]
     assert "seconds" not in frame.columns
     again = tmp_path / f"again.{ending}"
     call("study", "export", results, "-o", again, "--table", table)

@@ -248,6 +248,14 @@ def _choices(results: Results) -> pl.DataFrame:
     )
 
 
+def _csv(frame: pl.DataFrame) -> str:
+    """A list of numbers becomes one field, with blanks between them."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.list().cast(pl.List(pl.String)).list.join(" ")).write_csv()
+
+
 def _arrow(frame: pl.DataFrame) -> bytes:
     import io
 
@@ -270,4 +278,4 @@ _TABLES = {
     "selection": lambda results: results.selection,
     "choices": _choices,
 }
-_WRITERS = {".csv": lambda frame: frame.write_csv(), ".parquet": _parquet, ".arrow": _arrow}
+_WRITERS = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow}

@@ -19,8 +19,8 @@ from breathcast.studies import statistics
 from breathcast.studies.run import Results
 
 COST_CAPTION = (
-    "Processor time of a network for each sample, measured while its hyper-parameters were chosen. The samples before "
-    "the window is full count too, and cost little: a longer history looks cheaper than it is on a long recording."
+    "Processor time of a network for each step, a sample with a full window before it, measured while its "
+    "hyper-parameters were chosen: drawing of weights, scores and all else included."
 )
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")  # told apart in grey print too
 _FIXED = (REFERENCE, "linear")

@@ -13,7 +13,7 @@ import polars as pl
 
 from breathcast.evaluation.evaluate import Evaluation, evaluate
 from breathcast.evaluation.scores import SCORES
-from breathcast.forecasters.method import Method
+from breathcast.forecasters.method import Method, samples
 from breathcast.recordings.recording import Recording
 from breathcast.studies.tasks import Stage, Task
 
@@ -39,7 +39,7 @@ SELECTION: dict[str, Any] = {
     **dict.fromkeys(SCORES, pl.Float64),  # means over those runs
     "by_run": pl.List(pl.Float32),  # the score that is selected by: run r of every setting has the same draws
     "seconds": pl.Float64,  # of processor time, all runs
-    "steps": pl.Int64,  # of all runs
+    "steps": pl.Int64,  # of all runs: samples with a full window before them
 }
 TEST: dict[str, Any] = {
     "title": pl.String,
@@ -96,9 +96,13 @@ def _evaluate(task: Task, method: Method, recording: Recording, horizon: float) 
         "horizon": horizon,
         "settings": json.dumps(method.to_dict()),
         "seconds": time.thread_time() - begin,
-        "steps": runs * len(result.times),
+        "steps": runs * (len(result.times) - _window(method, recording) + 1),
     }
     return result, common
+
+
+def _window(method: Method, recording: Recording) -> int:
+    return samples(getattr(method, "history", 1 / recording.rate), recording.rate)
 
 
 def _selection(task: Task, recording: Recording) -> Iterator[Row]:
