@@ -74,7 +74,7 @@ def sound_headers_over_noise(draw: st.DrawFn) -> bytes:
 anything = st.one_of(streams, damaged(), st.binary(max_size=400), sound_headers_over_noise())
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(anything, st.lists(st.integers(0, 2000), max_size=8))
 def test_any_chunking_gives_the_same_messages_and_no_exception(data, cuts):
     whole, one = in_chunks(data, [])
@@ -85,7 +85,7 @@ def test_any_chunking_gives_the_same_messages_and_no_exception(data, cuts):
     assert one.pending <= HEADER_SIZE + MAX_BODY
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(streams, st.data())
 def test_a_flipped_bit_in_a_body_never_passes(data, draw):
     events = Decoder().feed(data)

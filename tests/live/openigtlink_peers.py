@@ -1,0 +1,150 @@
+"""What the OpenIGTLink tests share: an engine without learning, a server in a loop, raw sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from breathcast.errors import BreathcastError
+from breathcast.live.model import ClockReport, HorizonForecast, Output, Sample, State, Summary, Verdict
+from breathcast.live.openigtlink import Decoder, Message
+from breathcast.live.openigtlink.settings import LinkSettings
+from breathcast.live.settings import SessionSettings
+from breathcast.live.subscription import Subscription
+from breathcast.live.transports.openigtlink import OpenIGTLinkTransport
+
+PATIENCE = 10.0  # seconds that a test waits for anything
+
+
+class PlainEngine:
+    """Answers each sample with "a millimetre further for each 100 ms": enough to tell forecasts from measurements."""
+
+    def __init__(self, **settings: Any) -> None:
+        chosen = {"name": "default", "markers": ("A", "B"), "horizons_ms": (100, 500), **settings}
+        self.settings = SessionSettings.model_validate(chosen)
+        self.samples: list[Sample] = []
+        self.state = State.OK
+        self.exists = True
+        self._subscriptions: list[Subscription] = []
+
+    def summary(self, name: str) -> Summary:
+        if not self.exists or name != self.settings.name:
+            raise BreathcastError(f"there is no session {name}")
+        return Summary(
+            name, self.state, "", "", 0, False, None, self.settings.to_dict(), [], {}, ClockReport("device"), 0, None
+        )
+
+    @property
+    def subscribed(self) -> bool:
+        return bool(self._subscriptions)
+
+    def subscribe(self, name: str | None) -> Subscription:
+        self._subscriptions.append(Subscription(name))
+        return self._subscriptions[-1]
+
+    def push(self, name: str, sample: Sample) -> Output:
+        self.samples.append(sample)
+        output = self.output(sample)
+        for subscription in self._subscriptions:
+            subscription.put(output)
+        return output
+
+    def end(self) -> None:
+        self.exists = False
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._subscriptions.clear()
+
+    def output(self, sample: Sample) -> Output:
+        where = [[None if math.isnan(x) else float(x) for x in row] for row in sample.positions]
+        forecasts = [
+            HorizonForecast(
+                ms,
+                ms,
+                1,
+                [[None if x is None else x + ms / 100 for x in row] for row in where]
+                if self.state in (State.OK, State.DEGRADED)
+                else None,
+                1.0,
+                0.5,
+                1.5,
+            )
+            for ms in self.settings.horizons_ms
+        ]
+        n = len(self.samples)
+        time = sample.time_device or sample.time_arrival
+        cause = "" if self.state is State.OK else "test"
+        return Output(
+            "default", n, n, Verdict.TAKEN, time, sample.time_arrival, self.state, cause, "", where, forecasts, 0.1
+        )
+
+
+@asynccontextmanager
+async def serving(engine: Any, **settings: Any) -> AsyncIterator[OpenIGTLinkTransport]:
+    """A server on a free port of this computer."""
+    transport = OpenIGTLinkTransport(LinkSettings.model_validate({"port": 0, **settings}))
+    await transport.start(engine)
+    try:
+        yield transport
+    finally:
+        await transport.stop()
+
+
+class Peer:
+    """A raw connection that reads what it is told to read, and no more."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self._decoder, self._events = Decoder(), []
+
+    async def send(self, *data: bytes) -> None:
+        self.writer.write(b"".join(data))
+        await asyncio.wait_for(self.writer.drain(), PATIENCE)
+
+    async def receive(self, kind: str | None = None) -> Message:
+        """The next message (of a type); an error after a while, or at the end of the connection."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                while self._events:
+                    message = self._events.pop(0)
+                    assert isinstance(message, Message), message
+                    if kind is None or message.content.type == kind:
+                        return message
+                data = await self.reader.read(65536)
+                if not data:
+                    raise EOFError
+                self._events += self._decoder.feed(data)
+
+    async def end(self) -> None:
+        """Read until the server closes the connection."""
+        async with asyncio.timeout(PATIENCE):
+            try:
+                while await self.reader.read(65536):
+                    pass
+            except ConnectionError:
+                pass
+
+    async def close(self) -> None:
+        self.writer.close()
+        with suppress(OSError):
+            await asyncio.wait_for(self.writer.wait_closed(), PATIENCE)
+
+
+@asynccontextmanager
+async def connected(transport: OpenIGTLinkTransport, **options: Any) -> AsyncIterator[Peer]:
+    """A raw connection to a server."""
+    peer = Peer(*await asyncio.open_connection("127.0.0.1", transport.port, **options))
+    try:
+        yield peer
+    finally:
+        await peer.close()
+
+
+async def until(what: Any, seconds: float = PATIENCE) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not what():
+            await asyncio.sleep(0.005)
