@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from functools import wraps
 from typing import Any
 
 from breathcast.errors import BreathcastError
 from breathcast.live.model import ClockReport, HorizonForecast, Output, Sample, State, Summary, Verdict
-from breathcast.live.openigtlink import Decoder, Message
+from breathcast.live.openigtlink import Decoder, Element, Message, TrackingData, encode, matrix_at, stamp_of
 from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.settings import SessionSettings
 from breathcast.live.subscription import Subscription
@@ -30,22 +31,30 @@ class PlainEngine:
         self.exists = True
         self._subscriptions: list[Subscription] = []
 
-    def summary(self, name: str) -> Summary:
+    def session(self, name: str) -> PlainEngine:
         if not self.exists or name != self.settings.name:
             raise BreathcastError(f"there is no session {name}")
-        return Summary(
-            name, self.state, "", "", 0, False, None, self.settings.to_dict(), [], {}, ClockReport("device"), 0, None
-        )
+        return self
+
+    def summary(self) -> Summary:
+        settings, clock = self.settings.to_dict(), ClockReport("device")
+        return Summary("default", self.state, "", "", 0, False, None, settings, [], {}, clock, 0, None)
 
     @property
     def subscribed(self) -> bool:
         return bool(self._subscriptions)
 
-    def subscribe(self, name: str | None) -> Subscription:
+    def subscribe(self, name: str) -> Subscription:
+        self.session(name)
         self._subscriptions.append(Subscription(name))
         return self._subscriptions[-1]
 
+    def unsubscribe(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+
     def push(self, name: str, sample: Sample) -> Output:
+        self.session(name)
         self.samples.append(sample)
         output = self.output(sample)
         for subscription in self._subscriptions:
@@ -148,3 +157,19 @@ async def until(what: Any, seconds: float = PATIENCE) -> None:
     async with asyncio.timeout(seconds):
         while not what():
             await asyncio.sleep(0.005)
+
+
+def in_a_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    """Run a test in an event loop of its own, for half a minute at most."""
+
+    @wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 30))
+
+    return run
+
+
+def tdata(n: float, time: float | None = None, **more) -> bytes:
+    """A sample of both markers, with the number n in it."""
+    elements = tuple(Element(name, matrix_at((n, 0, 0))) for name in ("A", "B"))
+    return encode(Message(TrackingData(elements), "tracker", stamp_of(time), **more))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Callable, Coroutine
-from functools import wraps
 
 import pytest
 
@@ -14,14 +12,12 @@ from breathcast.errors import BreathcastError
 from breathcast.live.model import State
 from breathcast.live.openigtlink import (
     Capability,
-    Element,
     Message,
     Position,
     Query,
     Reply,
     StartTracking,
     Status,
-    TrackingData,
     Transform,
     encode,
     matrix_at,
@@ -31,23 +27,7 @@ from breathcast.live.openigtlink import (
 from breathcast.live.openigtlink.header import Header, pack_header
 from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.settings import explained
-from tests.live.openigtlink_peers import PlainEngine, connected, serving, until
-
-
-def in_a_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
-    """Run a test in an event loop of its own, for half a minute at most."""
-
-    @wraps(test)
-    def run(*args: object, **kwargs: object) -> None:
-        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 30))
-
-    return run
-
-
-def tdata(n: float, time: float | None = None, **more) -> bytes:
-    """A sample of both markers, with the number n in it."""
-    elements = tuple(Element(name, matrix_at((n, 0, 0))) for name in ("A", "B"))
-    return encode(Message(TrackingData(elements), "tracker", stamp_of(time), **more))
+from tests.live.openigtlink_peers import PlainEngine, connected, in_a_loop, serving, tdata, until
 
 
 def numbers(engine: PlainEngine) -> list[float]:

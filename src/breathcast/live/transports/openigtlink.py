@@ -30,7 +30,6 @@ from breathcast.live.openigtlink.message import Decoder, Message, Refused, encod
 from breathcast.live.openigtlink.names import STATE
 from breathcast.live.openigtlink.outgoing import EXITING, NO_SESSION, Encoded, status_of
 from breathcast.live.openigtlink.settings import LinkSettings
-from breathcast.live.settings import SessionSettings
 from breathcast.live.transports.base import TransportReport
 
 if TYPE_CHECKING:
@@ -120,21 +119,20 @@ class OpenIGTLinkTransport:
         """Hand each output of the session to all clients, for as long as the server runs."""
         while True:
             try:
-                markers = self.session_settings(engine).marker_names
                 subscription = engine.subscribe(self.settings.session)
             except BreathcastError:
                 await asyncio.sleep(_RETRY_S)
                 continue
-            async for output in subscription:
-                encoded = Encoded(output, markers)
-                for client in self._clients.values():
-                    client.offer(encoded)
+            try:
+                markers = engine.session(self.settings.session).settings.marker_names
+                async for output in subscription:
+                    encoded = Encoded(output, markers)
+                    for client in self._clients.values():
+                        client.offer(encoded)
+            finally:
+                engine.unsubscribe(subscription)
             for client in self._clients.values():
                 client.restart()
-
-    def session_settings(self, engine: Engine) -> SessionSettings:
-        """The settings of the session, or an error if there is none yet."""
-        return SessionSettings.model_validate(engine.summary(self.settings.session).settings)
 
     # ------------------------------------------------------------------------------------------------------ clients
 
@@ -171,7 +169,7 @@ class OpenIGTLinkTransport:
         """The state as it is now."""
         assert self._engine is not None  # there are no clients before `start`
         try:
-            return status_of(self._engine.summary(self.settings.session))
+            return status_of(self._engine.session(self.settings.session).summary())
         except BreathcastError:
             return NO_SESSION
 
@@ -350,7 +348,7 @@ class _Client:
         arrival = now()
         try:
             if self._assembler is None:
-                settings = self._server.session_settings(self._engine)
+                settings = self._engine.session(self._settings.session).settings
                 self._assembler = Assembler(
                     settings.marker_names, settings.dimension, settings.rate, self._settings.devices, self.source
                 )
