@@ -18,6 +18,8 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # a session's name is also the name
 _LARGEST = {"history": 60.0, "training": 300.0, "hidden": 500}  # what one session may ask of memory and time
 
 Milliseconds = Annotated[float, Field(gt=0, le=60_000, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=64)]
+Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=64)]
 Millimetres = Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)]
 
 
@@ -35,7 +37,7 @@ class Limits(_Part):
         default=150.0, description="a marker further than this from where it began or was re-armed: HOLD"
     )
     region_mm: Millimetres | None = Field(default=None, description="a region of larger radius: HOLD; null: no limit")
-    deadline_ms: Milliseconds = Field(default=50.0, description="a forecast that takes longer is withheld: HOLD")
+    deadline_ms: Milliseconds = Field(default=100.0, description="a forecast that takes longer is withheld: HOLD")
     rate_tolerance: Annotated[float, Field(gt=0, le=0.5)] = Field(
         default=0.1, description="share by which the measured rate may differ from the nominal one: HOLD beyond"
     )
