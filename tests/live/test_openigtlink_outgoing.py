@@ -110,7 +110,7 @@ def test_version_2_carries_session_state_number_and_horizon():
         assert [m.content for m in ones] == [m.content for m in twos]
         assert {m.version for m in twos} == {2}
     metadata = dict(sent("TRANSFORM", of, version=2)[2].metadata)
-    assert metadata == {"session": "default", "state": "OK", "sequence": "0", "horizon_ms": "500"}
+    assert metadata == {"session": "default", "state": "OK", "sequence": "0", "horizon_ms": "500", "used_ms": "500"}
 
 
 def test_a_horizon_without_forecast_is_left_out():

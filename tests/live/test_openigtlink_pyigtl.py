@@ -92,7 +92,13 @@ async def test_their_client_of_version_2_gets_metadata():
             await asyncio.to_thread(client.send_message, sent, False)
             forecast = await wait_for(client, "A@100")
     assert forecast.header_version == 2
-    assert forecast.metadata == {"session": "default", "state": "OK", "sequence": "1", "horizon_ms": "100"}
+    assert forecast.metadata == {
+        "session": "default",
+        "state": "OK",
+        "sequence": "1",
+        "horizon_ms": "100",
+        "used_ms": "100",
+    }
 
 
 @in_a_loop

@@ -28,6 +28,10 @@ CODES = {State.OK: 1, State.DEGRADED: 1, State.WARMUP: 13, State.HOLD: 15, State
 EXITING = Status(19, 0, "CLOSING", "breathcast stops. " + NOTICE)
 NO_SESSION = Status(4, 0, "NO SESSION", "The session of this port does not exist yet. " + NOTICE)
 
+SPEAKING = (State.OK, State.DEGRADED)  # the states in which forecasts leave
+
+Horizon = tuple[str, float] | None  # as asked, and in whole samples, ms
+
 _LARGEST = 3.4e38  # what 32 bits hold
 _LONGEST = 65_535  # bytes of a STRING
 
@@ -48,50 +52,50 @@ class Encoded:
             self._done[key] = b"".join(self._encode(*message, version) for message in self._messages(kind))
         return self._done[key]
 
-    def _messages(self, kind: str) -> Iterator[tuple[str, Content, str]]:
+    def _messages(self, kind: str) -> Iterator[tuple[str, Content, Horizon]]:
         """Device, content and horizon of each message of a kind."""
         match kind:
             case "STATUS":
-                yield STATE, status_of(self.output), ""
+                yield STATE, status_of(self.output), None
             case "STRING":
-                yield DETAIL, Text(_details(self.output)), ""
+                yield DETAIL, Text(_details(self.output)), None
             case "TDATA":
-                yield TRACKING, TrackingData(tuple(self._elements())), ""
+                # Forecasts alone: who reads by place must never find a measured position where a forecast was.
+                found = tuple(Element(name, matrix_at(point)) for name, point, _ in self._forecasts())
+                yield TRACKING, TrackingData(found), None
             case _:
-                for name, label, point in self._points():
+                for name, point, horizon in (*self._forecasts(), *self._measured()):
                     content: Content = Transform(matrix_at(point)) if kind == "TRANSFORM" else Position(point)
-                    yield name, content, label
+                    yield name, content, horizon
 
-    def _elements(self) -> Iterator[Element]:
-        """Forecasts alone: who reads TDATA by place must never find a measured position where a forecast was."""
-        for name, label, point in self._points():
-            if label != "0":
-                yield Element(name, matrix_at(point))
+    def _forecasts(self) -> Iterator[tuple[str, Point, Horizon]]:
+        """Name, place and horizon of each forecast; none unless the state lets them leave, whatever was computed."""
+        forecasts = self.output.forecasts if self.output.state in SPEAKING else []
+        labels = horizon_labels([forecast.horizon_ms for forecast in forecasts])
+        for label, forecast in zip(labels, forecasts, strict=True):
+            yield from self._rows(label, forecast.position, forecast.used_ms)
 
-    def _points(self) -> Iterator[tuple[str, str, Point]]:
-        """Name, horizon and place of each forecast, then of each marker as measured."""
-        output = self.output
-        if output.state in (State.OK, State.DEGRADED):  # no forecast leaves in another state, whatever was computed
-            labels = horizon_labels([forecast.horizon_ms for forecast in output.forecasts])
-            for label, forecast in zip(labels, output.forecasts, strict=True):
-                yield from self._rows(label, forecast.position)
-        yield from self._rows("0", output.position)
+    def _measured(self) -> Iterator[tuple[str, Point, Horizon]]:
+        """Name and place of each marker, as last known."""
+        yield from self._rows("0", self.output.position, 0.0)
 
-    def _rows(self, label: str, positions: Sequence[Sequence[float | None]] | None) -> Iterator[tuple[str, str, Point]]:
+    def _rows(
+        self, label: str, positions: Sequence[Sequence[float | None]] | None, used_ms: float
+    ) -> Iterator[tuple[str, Point, Horizon]]:
         for name, row in zip(self._names, positions or (), strict=False):
             point = _point(row)
             if point is not None:
-                yield forecast_name(name, label), label, point
+                yield forecast_name(name, label), point, (label, used_ms)
 
-    def _encode(self, device: str, content: Content, label: str, version: int) -> bytes:
+    def _encode(self, device: str, content: Content, horizon: Horizon, version: int) -> bytes:
         """Version 2 says beside each message what version 1 can only say in the STRING."""
         stamp = _stamp(self.output.time)
         if version == 1:
             return encode(Message(content, device, stamp))
         output = self.output
         metadata = [("session", output.session), ("state", str(output.state)), ("sequence", str(output.sequence))]
-        if label:
-            metadata.append(("horizon_ms", label))
+        if horizon is not None:
+            metadata += [("horizon_ms", horizon[0]), ("used_ms", f"{horizon[1]:g}")]
         return encode(Message(content, device, stamp, version, output.sequence & 0xFFFFFFFF, tuple(metadata)))
 
 

@@ -307,7 +307,7 @@ class _Client:
                 self.counters["broken_headers" if event.fatal else "broken_bodies"] += 1
                 self._broken += 1
                 if event.fatal or self._broken >= _BROKEN_IN_A_ROW:
-                    log.warning("OpenIGTLink client %s is disconnected: %s", self.source, event.error)
+                    log.info("OpenIGTLink client %s is disconnected: %s", self.source, event.error)
                     self.leave(Status(_UNREADABLE, 0, "UNREADABLE", str(event.error)))
                     return False
             else:
