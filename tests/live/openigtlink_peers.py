@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
@@ -12,12 +14,14 @@ from typing import Any
 from breathcast.errors import BreathcastError
 from breathcast.live.model import ClockReport, HorizonForecast, Output, Sample, State, Summary, Verdict
 from breathcast.live.openigtlink import Decoder, Element, Message, TrackingData, encode, matrix_at, stamp_of
+from breathcast.live.openigtlink.sender import IgtlSender
 from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.settings import SessionSettings
 from breathcast.live.subscription import Subscription
 from breathcast.live.transports.openigtlink import OpenIGTLinkTransport
+from breathcast.recordings.recording import Recording
 
-PATIENCE = 10.0  # seconds that a test waits for anything
+PATIENCE = 30.0  # seconds that a test waits for anything
 
 
 class PlainEngine:
@@ -30,6 +34,13 @@ class PlainEngine:
         self.state = State.OK
         self.exists = True
         self._subscriptions: list[Subscription] = []
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    def names(self) -> list[str]:
+        return [self.name] if self.exists else []
 
     def session(self, name: str) -> PlainEngine:
         if not self.exists or name != self.settings.name:
@@ -84,17 +95,19 @@ class PlainEngine:
             for ms in self.settings.horizons_ms
         ]
         n = len(self.samples)
-        time = sample.time_device or sample.time_arrival
+        when = sample.time_device or sample.time_arrival
         cause = "" if self.state is State.OK else "test"
         return Output(
-            "default", n, n, Verdict.TAKEN, time, sample.time_arrival, self.state, cause, "", where, forecasts, 0.1
+            "default", n, n, Verdict.TAKEN, when, sample.time_arrival, self.state, cause, "", where, forecasts, 0.1
         )
 
 
 @asynccontextmanager
 async def serving(engine: Any, **settings: Any) -> AsyncIterator[OpenIGTLinkTransport]:
     """A server on a free port of this computer."""
-    transport = OpenIGTLinkTransport(LinkSettings.model_validate({"port": 0, **settings}))
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    transport = OpenIGTLinkTransport(LinkSettings.model_validate(settings), listening)
     await transport.start(engine)
     try:
         yield transport
@@ -145,11 +158,41 @@ class Peer:
 @asynccontextmanager
 async def connected(transport: OpenIGTLinkTransport, **options: Any) -> AsyncIterator[Peer]:
     """A raw connection to a server."""
-    peer = Peer(*await asyncio.open_connection("127.0.0.1", transport.port, **options))
+    async with connected_to(port_of(transport), **options) as peer:
+        yield peer
+
+
+@asynccontextmanager
+async def connected_to(port: int, **options: Any) -> AsyncIterator[Peer]:
+    """A raw connection to a program, which may still be starting."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                peer = Peer(*await asyncio.open_connection("127.0.0.1", port, **options))
+                break
+            except OSError:
+                await asyncio.sleep(0.02)
     try:
         yield peer
     finally:
         await peer.close()
+
+
+def port_of(transport: OpenIGTLinkTransport) -> int:
+    return int(transport.report().address.rpartition(":")[2])
+
+
+def play(recording: Recording, port: int, kind: Any = "TDATA", speed: float = 1.0, heard: Any = None) -> IgtlSender:
+    """Send a recording at its pace times `speed`, as `breathcast replay` does."""
+    sender = IgtlSender("127.0.0.1", port, recording.markers, kind, heard)
+    try:
+        begun = time.monotonic()
+        for at, positions in zip(recording.times, recording.positions, strict=True):
+            time.sleep(max(0.0, begun + at / speed - time.monotonic()))
+            sender.send(positions, float(at))
+    finally:
+        sender.close()
+    return sender
 
 
 async def until(what: Any, seconds: float = PATIENCE) -> None:
@@ -160,11 +203,11 @@ async def until(what: Any, seconds: float = PATIENCE) -> None:
 
 
 def in_a_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
-    """Run a test in an event loop of its own, for half a minute at most."""
+    """Run a test in an event loop of its own, for two minutes at most."""
 
     @wraps(test)
     def run(*args: object, **kwargs: object) -> None:
-        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 30))
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 120))
 
     return run
 

@@ -29,15 +29,24 @@ from breathcast.live.openigtlink import (
     StartTracking,
     Status,
     Text,
-    TrackingData,
     Transform,
     encode,
     matrix_at,
     stamp_of,
 )
-from breathcast.live.transports.openigtlink_client import OpenIGTLinkClient, play
 from breathcast.recordings.recording import Recording
-from tests.live.openigtlink_peers import PATIENCE, PlainEngine, connected, in_a_loop, serving, tdata, until
+from tests.live.openigtlink_peers import (
+    PATIENCE,
+    PlainEngine,
+    connected,
+    connected_to,
+    in_a_loop,
+    play,
+    port_of,
+    serving,
+    tdata,
+    until,
+)
 
 EXAMPLES = Path("/usr/share/doc/openigtlink-examples/examples")
 HEADERS = Path("/usr/include/openigtlink")
@@ -110,16 +119,6 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-async def reached(port: int) -> OpenIGTLinkClient:
-    """Connect to a program that may still be starting."""
-    for _ in range(100):
-        try:
-            return await OpenIGTLinkClient.connect("127.0.0.1", port)
-        except ValueError:
-            await asyncio.sleep(0.05)
-    raise TimeoutError
-
-
 # -------------------------------------------------------------------------------------------- their clients, our server
 
 
@@ -127,7 +126,7 @@ async def reached(port: int) -> OpenIGTLinkClient:
 async def test_tracker_client_feeds_a_marker(start):
     engine = PlainEngine(markers=("tumour",))
     async with serving(engine, devices={"Tracker": "tumour"}) as server:
-        with start("TrackerClient", "127.0.0.1", server.port, 100):
+        with start("TrackerClient", "127.0.0.1", port_of(server), 100):
             await until(lambda: len(engine.samples) >= 50)
         assert server.report().counters.get("broken_bodies", 0) == 0
     for n, sample in enumerate(engine.samples):
@@ -142,7 +141,7 @@ async def test_tracker_client_feeds_a_marker(start):
 async def test_tracking_data_client_starts_and_stops_tdata(start):
     engine = PlainEngine()
     async with serving(engine, send=("STATUS",)) as server, connected(server) as tracker:
-        with start("TrackingDataClient", "127.0.0.1", server.port, 100) as client:
+        with start("TrackingDataClient", "127.0.0.1", port_of(server), 100) as client:
             await until(lambda: server.report().counters.get("messages"))  # its STT_TDATA
             n = 0
             while client.count("Sending STP_TDATA") == 0:
@@ -171,7 +170,7 @@ async def test_receive_client_understands_all_that_we_send(start):
     engine = PlainEngine(markers=("A",), horizons_ms=(500,))
     everything = ("STATUS", "TRANSFORM", "POSITION", "STRING")
     async with serving(engine, send=everything) as server, connected(server) as tracker:
-        with start("ReceiveClient", "127.0.0.1", server.port) as client:
+        with start("ReceiveClient", "127.0.0.1", port_of(server)) as client:
             await until(lambda: server.report().connections == 2)
             await tracker.send(encode(Message(Transform(matrix_at((1.5, -2.5, 3.5))), "A", stamp_of(1700000000.25))))
             await until(lambda: client.count('"type":"output"'))
@@ -190,7 +189,7 @@ async def test_receive_client_understands_all_that_we_send(start):
 async def test_capability_client_is_heard_and_passed_over(start):
     engine = PlainEngine()
     async with serving(engine) as server:
-        with start("CapabilityClient", "127.0.0.1", server.port):
+        with start("CapabilityClient", "127.0.0.1", port_of(server)):
             await until(lambda: server.report().counters.get("ignored") == 1)
             await until(lambda: server.report().connections == 0)
 
@@ -202,26 +201,20 @@ async def test_capability_client_is_heard_and_passed_over(start):
 async def test_status_server_is_understood(start):
     port = free_port()
     with start("StatusServer", port):
-        async with await reached(port) as client:
-            async for message in client.messages():
-                assert message.device == "Device"
-                assert message.content == Status(1, 128, "OK!", "This is a test to send status message.")
-                break
+        async with connected_to(port) as peer:
+            message = await peer.receive()
+    assert message.device == "Device"
+    assert message.content == Status(1, 128, "OK!", "This is a test to send status message.")
 
 
 @in_a_loop
 async def test_tracking_data_server_sends_when_told_to(start):
     port = free_port()
     with start("TrackingDataServer", port) as server:
-        async with await reached(port) as client:
-            await client.send(Message(StartTracking(20, "Patient"), "breathcast"))
-            found = []
-            async for message in client.messages():
-                if isinstance(message.content, TrackingData):
-                    found.append(message)
-                if len(found) == 5:
-                    break
-            await client.send(Message(Query("STP_TDATA"), "breathcast"))
+        async with connected_to(port) as peer:
+            await peer.send(encode(Message(StartTracking(20, "Patient"), "breathcast")))
+            found = [await peer.receive("TDATA") for _ in range(5)]
+            await peer.send(encode(Message(Query("STP_TDATA"), "breathcast")))
             await until(lambda: server.count("Received a STP_TDATA message."))
         assert "Interval = 20 (ms)" in server.said()
     names = [[element.name for element in message.content.elements] for message in found]
@@ -231,17 +224,17 @@ async def test_tracking_data_server_sends_when_told_to(start):
 
 
 @in_a_loop
-async def test_receive_server_understands_our_client(start):
+async def test_receive_server_understands_our_messages(start):
     port = free_port()
+    contents = (
+        Position((1.5, 2.5, 3.5)),
+        Status(13, 77, "WARMUP", "a sentence"),
+        Text("some text"),
+        Capability(("TDATA", "STATUS")),
+    )
     with start("ReceiveServer", port) as server:
-        async with await reached(port) as client:
-            stamp = stamp_of(1700000000.5)
-            await client.send(
-                Message(Position((1.5, 2.5, 3.5)), "p", stamp),
-                Message(Status(13, 77, "WARMUP", "a sentence"), "s", stamp),
-                Message(Text("some text"), "t", stamp),
-                Message(Capability(("TDATA", "STATUS")), "c", stamp),
-            )
+        async with connected_to(port) as peer:
+            await peer.send(*(encode(Message(content, "x", stamp_of(1700000000.5))) for content in contents))
             await until(lambda: server.count("STATUS") and server.count("TDATA") and server.count("some text"))
     said = server.said()
     assert "position   = (1.5, 2.5, 3.5)" in said
@@ -254,7 +247,8 @@ async def test_a_recording_is_played_into_receive_server(start):
     port = free_port()
     recording = Recording(np.arange(60.0).reshape(20, 1, 3), 100.0, markers=("A",))
     with start("ReceiveServer", port) as server:
-        await (await reached(port)).close()
-        assert await play(recording, "127.0.0.1", port, kind="TRANSFORM") == 20
+        async with connected_to(port):  # it listens
+            pass
+        await asyncio.to_thread(play, recording, port, "TRANSFORM")
         await until(lambda: server.count("Receiving TRANSFORM data type.") == 20)
         assert "1, 0, 0, 57" in server.said()

@@ -21,8 +21,8 @@ from breathcast.live.openigtlink import (
     position_in,
     stamp_of,
 )
-from tests.live.feeding import RATE, engine_with, positions
-from tests.live.openigtlink_peers import Peer, connected, in_a_loop, serving
+from tests.live.feeding import RATE, engine_with, positions, settings
+from tests.live.openigtlink_peers import Peer, connected, in_a_loop, serving, until
 
 COUNT = 60
 ROWS = positions(COUNT).astype(np.float32).astype(np.float64)  # as 32 bits carry them
@@ -142,5 +142,36 @@ async def test_ending_and_beginning_a_session_is_followed():
             await asyncio.sleep(0.5)
             await peer.send(tdata(ROWS[1], 1))
             assert (await outputs(peer, 1))[0]["position"] == ROWS[1][::-1].tolist()
+    finally:
+        engine.close()
+
+
+@in_a_loop
+async def test_a_port_without_a_name_serves_the_only_session_and_stays_with_it():
+    engine = engine_with(None, "first", markers=NAMES)
+    try:
+        async with serving(engine) as server, connected(server) as peer:
+            await peer.send(tdata(ROWS[0], 0))
+            assert (await outputs(peer, 1))[0]["session"] == "first"
+            engine.create(settings("second", markers=NAMES))
+            await peer.send(tdata(ROWS[1], 1))
+            assert (await outputs(peer, 1))[0]["session"] == "first"
+        assert engine.session("second").samples == 0
+    finally:
+        engine.close()
+
+
+@in_a_loop
+async def test_a_port_without_a_name_does_not_choose_between_sessions():
+    engine = engine_with(None, "first", "second", markers=NAMES)
+    try:
+        async with serving(engine) as server, connected(server) as peer:
+            assert (await peer.receive()).content.name == "NO SESSION"
+            await peer.send(tdata(ROWS[0], 0))
+            await until(lambda: server.report().counters.get("refused_samples") == 1)
+            async with serving(engine, session="second") as named, connected(named) as other:
+                await other.send(tdata(ROWS[0], 0))
+                assert (await outputs(other, 1))[0]["session"] == "second"
+        assert engine.session("first").samples == 0
     finally:
         engine.close()

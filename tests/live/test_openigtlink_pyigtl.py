@@ -16,9 +16,8 @@ import pyigtl
 import pytest
 
 from breathcast.live.openigtlink import Decoder, Message, Text, Transform, encode, matrix_at, position_in, stamp_of
-from breathcast.live.transports.openigtlink_client import OpenIGTLinkClient, play
 from breathcast.recordings.recording import Recording
-from tests.live.openigtlink_peers import PATIENCE, PlainEngine, in_a_loop, serving, until
+from tests.live.openigtlink_peers import PATIENCE, PlainEngine, in_a_loop, play, port_of, serving, until
 
 
 def matrix(x: float, y: float, z: float) -> np.ndarray:
@@ -70,7 +69,7 @@ def test_their_version_2_with_metadata_is_understood():
 async def test_their_client_feeds_our_server_and_gets_forecasts():
     engine = PlainEngine(markers=("A",))
     async with serving(engine) as server:
-        with their_client(server.port) as client:
+        with their_client(port_of(server)) as client:
             sent = pyigtl.TransformMessage(matrix(1, 2, 3), timestamp=1700000000.25, device_name="A")
             await asyncio.to_thread(client.send_message, sent, False)
             forecast = await wait_for(client, "A@500")
@@ -86,7 +85,7 @@ async def test_their_client_feeds_our_server_and_gets_forecasts():
 async def test_their_client_of_version_2_gets_metadata():
     engine = PlainEngine(markers=("A",))
     async with serving(engine) as server:
-        with their_client(server.port) as client:
+        with their_client(port_of(server)) as client:
             sent = pyigtl.TransformMessage(matrix(1, 2, 3), device_name="A")
             sent.header_version, sent.metadata = 2, {"from": "a test"}
             await asyncio.to_thread(client.send_message, sent, False)
@@ -105,7 +104,7 @@ async def test_their_client_of_version_2_gets_metadata():
 async def test_a_burst_of_their_client_arrives_in_order():
     engine = PlainEngine(markers=("A",))
     async with serving(engine) as server:
-        with their_client(server.port) as client:
+        with their_client(port_of(server)) as client:
             await until(lambda: server.report().connections)
             for n in range(100):  # as many as its queue holds
                 client.send_message(pyigtl.TransformMessage(matrix(n, 0, 0), device_name="A"), wait=False)
@@ -118,7 +117,7 @@ async def test_their_position_is_refused_without_harm():
     engine = PlainEngine(markers=("A",))
     theirs = pyigtl.PositionMessage([[1, 2, 3]], quaternions=[[0, 0, 0, 1]], device_name="A")
     async with serving(engine) as server:
-        with their_client(server.port) as client:
+        with their_client(port_of(server)) as client:
             await asyncio.to_thread(client.send_message, theirs, False)
             await until(lambda: server.report().counters.get("broken_bodies") == 1)
             await asyncio.to_thread(
@@ -127,22 +126,19 @@ async def test_their_position_is_refused_without_harm():
             await until(lambda: engine.samples)
 
 
-@in_a_loop
-async def test_our_client_plays_a_recording_into_their_server():
+def test_our_client_plays_a_recording_into_their_server():
     recording = Recording(np.arange(60.0).reshape(10, 2, 3), 50.0, markers=("A", "B"))
     with their_server() as server:
-        assert await play(recording, "127.0.0.1", server.server_address[1], kind="TRANSFORM") == 10
-        first, second = await wait_for(server, "A"), await wait_for(server, "B")
+        play(recording, server.server_address[1], kind="TRANSFORM")
+        first, second = (server.wait_for_message(name, PATIENCE) for name in recording.markers)
     assert np.array_equal(first.matrix, matrix(54, 55, 56))  # the newest of each device is kept
     assert np.array_equal(second.matrix, matrix(57, 58, 59))
 
 
-@in_a_loop
-async def test_our_client_hears_their_server():
+def test_our_client_hears_their_server():
+    heard: list[Message] = []
+    recording = Recording(np.zeros((50, 1, 3)), 50.0, markers=("A",))
     with their_server() as server:
-        async with await OpenIGTLinkClient.connect("127.0.0.1", server.server_address[1]) as client:
-            server.send_message(pyigtl.TransformMessage(matrix(7, 8, 9), device_name="X"), wait=False)
-            async with asyncio.timeout(PATIENCE):
-                async for message in client.messages():
-                    assert (message.device, position_in(message.content.matrix)) == ("X", (7, 8, 9))
-                    break
+        server.send_message(pyigtl.TransformMessage(matrix(7, 8, 9), device_name="X"), wait=False)
+        play(recording, server.server_address[1], heard=heard.append)
+    assert [(message.device, position_in(message.content.matrix)) for message in heard] == [("X", (7, 8, 9))]

@@ -19,7 +19,9 @@ class LinkSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    session: str = Field(default="default", description="the session that is fed from here and heard here")
+    session: str | None = Field(
+        default=None, description="the session that is fed and heard here; none: the only one that the server has"
+    )
     address: str = Field(default="127.0.0.1", description="where to listen; anything but loopback needs `allow`")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(default=PORT, description="0: any free one")
     allow: tuple[str, ...] = Field(default=(), description="networks that may connect, such as 192.168.7.0/24")

@@ -34,6 +34,8 @@ from breathcast.live.transports.base import TransportReport
 
 if TYPE_CHECKING:
     from breathcast.live.engine import Engine
+    from breathcast.live.session import Session
+    from breathcast.live.subscription import Subscription
 
 log = logging.getLogger(__name__)
 
@@ -64,32 +66,23 @@ class OpenIGTLinkTransport:
 
     name = "openigtlink"
 
-    def __init__(self, settings: LinkSettings) -> None:
-        """Nothing listens before `start`."""
+    def __init__(self, settings: LinkSettings, listening: socket.socket) -> None:
+        """`listening` is bound already, so that an address in use is known before anything starts."""
         self.settings = settings
         self.counters: Counter[str] = Counter()
+        self._socket = listening
+        self._port = int(listening.getsockname()[1])
         self._engine: Engine | None = None
         self._server: asyncio.Server | None = None
+        self._subscription: Subscription | None = None
+        self._found = asyncio.Event()  # a session to listen to
         self._hub: asyncio.Task[None] | None = None
         self._clients: dict[asyncio.Task[None], _Client] = {}
-
-    @property
-    def port(self) -> int:
-        """Where it listens, once it does."""
-        if self._server is None or not self._server.sockets:
-            return self.settings.port
-        return int(self._server.sockets[0].getsockname()[1])
 
     async def start(self, engine: Engine) -> None:
         """Listen."""
         self._engine = engine
-        try:
-            self._server = await asyncio.start_server(
-                self._accept, self.settings.address, self.settings.port, limit=_CHUNK
-            )
-        except OSError as error:
-            cure = "Choose another port, or stop the program that listens there."
-            raise BreathcastError(f"OpenIGTLink cannot listen: {error}", cure=cure) from None
+        self._server = await asyncio.start_server(self._accept, sock=self._socket, limit=_CHUNK, backlog=512)
         self._hub = asyncio.create_task(self._distribute(engine), name="OpenIGTLink outputs")
 
     async def stop(self) -> None:
@@ -110,21 +103,48 @@ class OpenIGTLinkTransport:
     def report(self) -> TransportReport:
         """Say where it listens, and how much is going on."""
         counters = self.counters + sum((client.counted() for client in self._clients.values()), Counter())
-        address = f"igtl://{self.settings.address}:{self.port}"
+        host = f"[{self.settings.address}]" if ":" in self.settings.address else self.settings.address
+        address = f"igtl://{host}:{self._port}"
         return TransportReport(self.name, address, len(self._clients), dict(counters))
 
     # ------------------------------------------------------------------------------------------------------ outputs
+
+    def session(self) -> Session:
+        """The session of this port, or an error; from here on its outputs are listened to.
+
+        A port that has found the only session that there was stays with it to its end: another one that begins
+        meanwhile must take over neither a tracker nor a machine that listens.
+        """
+        assert self._engine is not None  # there are no clients before `start`
+        if self._subscription is not None and not self._subscription.closed:
+            name = self._subscription.session
+        else:
+            names = self._engine.names()
+            name = self.settings.session or (names[0] if len(names) == 1 else None)
+        if name is None:
+            cure = "say in the settings of OpenIGTLink which session a port is for"
+            raise BreathcastError(f"there are {len(names)} sessions", cure=cure)
+        session = self._engine.session(name)
+        if self._subscription is None or self._subscription.closed:
+            self._subscription = self._engine.subscribe(name)
+            self._found.set()
+        return session
 
     async def _distribute(self, engine: Engine) -> None:
         """Hand each output of the session to all clients, for as long as the server runs."""
         while True:
             try:
-                subscription = engine.subscribe(self.settings.session)
+                markers = self.session().settings.marker_names
             except BreathcastError:
-                await asyncio.sleep(_RETRY_S)
+                # It may begin at any time. Who sends a sample finds it at once.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_RETRY_S):
+                        await self._found.wait()
                 continue
+            self._found.clear()
+            subscription = self._subscription
+            assert subscription is not None
             try:
-                markers = engine.session(self.settings.session).settings.marker_names
                 async for output in subscription:
                     encoded = Encoded(output, markers)
                     for client in self._clients.values():
@@ -167,9 +187,8 @@ class OpenIGTLinkTransport:
 
     def greeting(self) -> Content:
         """The state as it is now."""
-        assert self._engine is not None  # there are no clients before `start`
         try:
-            return status_of(self._engine.session(self.settings.session).summary())
+            return status_of(self.session().summary())
         except BreathcastError:
             return NO_SESSION
 
@@ -347,13 +366,14 @@ class _Client:
         """Give the engine what the message completes."""
         arrival = now()
         try:
+            session = self._server.session()
             if self._assembler is None:
-                settings = self._engine.session(self._settings.session).settings
+                settings = session.settings
                 self._assembler = Assembler(
                     settings.marker_names, settings.dimension, settings.rate, self._settings.devices, self.source
                 )
             for sample in self._assembler.take(message, arrival):
-                self._engine.push(self._settings.session, sample)
+                self._engine.push(session.name, sample)
                 self.counters["samples"] += 1
         except BreathcastError as error:
             self.counters["refused_samples"] += 1
