@@ -35,7 +35,9 @@ def tdata(row: Any, n: int) -> bytes:
 
 
 def one_session() -> Engine:
-    return engine_with(None, "default", markers=NAMES)
+    # Generous, since a test computer may be busy: what is late has tests of its own.
+    limits = {"deadline_ms": 60_000, "stale_ms": 60_000}
+    return engine_with(None, "default", markers=NAMES, limits=limits)
 
 
 async def outputs(peer: Peer, count: int) -> list[dict[str, Any]]:
