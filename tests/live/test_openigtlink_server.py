@@ -426,7 +426,7 @@ async def test_a_report_says_where_and_how_much():
         await peer.send(tdata(1))
         await peer.receive("STRING")
         report = server.report()
-        assert report.name == "openigtlink"
+        assert report.name == "OpenIGTLink"
         assert report.address.startswith("igtl://127.0.0.1:")
         assert report.connections == 1
         assert report.counters == {"connections": 1, "messages": 1, "samples": 1}

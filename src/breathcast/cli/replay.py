@@ -14,19 +14,24 @@ from breathcast.cli.waiting import progress, say
 from breathcast.errors import BreathcastError
 
 if TYPE_CHECKING:
-    from breathcast.live.client import Target
+    from breathcast.live.client import Sender, Target
     from breathcast.recordings.recording import Recording
 
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording.")],
-    to: Annotated[str, typer.Option("--to", metavar="ADDRESS", help="http://, ws://, tcp:// or udp://HOST:PORT.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="ADDRESS", help="http://, ws://, tcp://, udp:// or igtl://HOST:PORT.")
+    ],
     session: SessionName = None,
     speed: Annotated[float, typer.Option(metavar="X", help="How many times as fast as it was recorded.")] = 1.0,
     start: Annotated[float, typer.Option("--from", min=0.0, metavar="S", help="Begin so many seconds into it.")] = 0.0,
     method: Annotated[
         str | None, typer.Option(metavar="METHOD", help="Method of the session, if it is begun here.")
     ] = None,
+    message: Annotated[
+        str, typer.Option(metavar="TYPE", help="Over igtl://, TDATA for all markers or TRANSFORM for each.")
+    ] = "TDATA",
     token_file: TokenFile = None,
     format: options.Format = None,
     columns: options.Columns = None,
@@ -37,18 +42,21 @@ def replay(
     """Play a recording into a server, at its own pace.
 
     Over http:// or ws:// the session is begun if it is not there, with the rate and the markers of the recording. Time
-    stamps are those of the recording.
+    stamps are those of the recording; over igtl:// they begin now, and the server may be any other program's.
 
     \b
     Examples:
       breathcast replay motion.csv --to http://127.0.0.1:8470/patient1
       breathcast replay motion.csv --to tcp://127.0.0.1:8471 --session patient1 --speed 2
       breathcast replay motion.csv --to udp://127.0.0.1:8472 --session patient1 --from 60
+      breathcast replay motion.csv --to igtl://127.0.0.1:18944
     """
     require_live()
     if not 0 < speed < float("inf"):
         raise typer.BadParameter(f"{speed} is no speed; give a positive number", param_hint="'--speed'")
-    from breathcast.live.client import SENDERS, parse_target
+    if message not in ("TDATA", "TRANSFORM"):
+        raise typer.BadParameter(f"{message} is neither TDATA nor TRANSFORM", param_hint="'--message'")
+    from breathcast.live.client import parse_target
 
     target = parse_target(to, session, token(token_file))
     recordings = options.read_recordings([file], format, columns, unit, rate, decimal)
@@ -56,12 +64,23 @@ def replay(
         raise BreathcastError(f"holds {len(recordings)} recordings", file=file, cure="name one recording")
     if target.scheme in ("http", "https", "ws", "wss"):
         _begin(target, recordings[0], method)
-    sender = SENDERS[target.scheme](target)
+    sender = _sender(target, recordings[0], message)
     try:
         sent = _play(recordings[0], sender.send, speed, start)
     finally:
         sender.close()
     say(f"Sent {sent} samples; {sender.answered} answers came")
+
+
+def _sender(target: Target, recording: Recording, message: str) -> Sender:
+    """What speaks the protocol of the address; OpenIGTLink calls each marker by its name."""
+    from breathcast.live.client import SENDERS
+
+    if target.scheme != "igtl":
+        return SENDERS[target.scheme](target)
+    from breathcast.live.openigtlink.sender import IgtlSender
+
+    return IgtlSender(target.host, target.port, recording.markers, "TRANSFORM" if message == "TRANSFORM" else "TDATA")
 
 
 def _begin(target: Target, recording: Recording, method: str | None) -> None:

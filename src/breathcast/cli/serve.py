@@ -33,6 +33,10 @@ def serve(
         int | None, typer.Option(min=0, max=65535, metavar="N", help="For JSON datagrams over UDP; 8472.")
     ] = None,
     no_lines: Annotated[bool, typer.Option("--no-lines", help="No JSON over TCP and UDP.")] = False,
+    igtl_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, metavar="N", help="For OpenIGTLink, on loopback; 18944.")
+    ] = None,
+    no_igtl: Annotated[bool, typer.Option("--no-igtl", help="No OpenIGTLink.")] = False,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let --host be an address that other computers reach; with a token.")
     ] = False,
@@ -69,6 +73,7 @@ def serve(
         "port": port,
         "tcp_port": tcp_port,
         "udp_port": udp_port,
+        "igtl_port": igtl_port,
         "allow_remote": allow_remote or None,
         "token_file": token_file,
         "tls_cert": tls_cert,
@@ -82,6 +87,8 @@ def serve(
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if no_lines:
         chosen |= {"tcp_port": None, "udp_port": None}
+    if no_igtl:
+        chosen["igtl_port"] = None
     if no_journal or (demo and data is None and config is None):
         chosen["data"] = None
 

@@ -277,4 +277,4 @@ SENDERS: dict[str, Callable[[Target], Sender]] = {
     "tcp": TcpSender,
     "udp": UdpSender,
 }
-PORTS: dict[str, int] = {"http": 8470, "https": 8470, "ws": 8470, "wss": 8470, "tcp": 8471, "udp": 8472}
+PORTS: dict[str, int] = {"http": 8470, "https": 8470, "ws": 8470, "wss": 8470, "tcp": 8471, "udp": 8472, "igtl": 18944}

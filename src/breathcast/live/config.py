@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from breathcast.errors import BreathcastError
+from breathcast.live.openigtlink.header import PORT as IGTL_PORT
+from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.settings import SessionSettings, explained
 from breathcast.toml_places import line_of
 
@@ -25,6 +27,7 @@ class ServerSettings(BaseModel):
     port: Port = 8470
     tcp_port: Port | None = 8471
     udp_port: Port | None = 8472
+    igtl_port: Port | None = IGTL_PORT  # on loopback, for the only session; `[[openigtlink]]` says more
     allow_remote: bool = False
     token_file: Path | None = None
     tls_cert: Path | None = None
@@ -43,12 +46,13 @@ class ServerSettings(BaseModel):
 
 
 class Config(BaseModel):
-    """A whole file: `[server]`, and a `[[session]]` for each session to begin or to resume."""
+    """A whole file: `[server]`, a `[[session]]` for each session to begin or to resume, `[[openigtlink]]` for ports."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     server: ServerSettings = ServerSettings()
     session: tuple[SessionSettings, ...] = ()
+    openigtlink: tuple[LinkSettings, ...] = ()
 
     @model_validator(mode="after")
     def _distinct(self) -> Config:
@@ -57,6 +61,13 @@ class Config(BaseModel):
         if twice:
             raise ValueError(f"two sessions are called {twice[0]!r}")
         return self
+
+    @property
+    def links(self) -> tuple[LinkSettings, ...]:
+        """The ports of OpenIGTLink: those of the file, or one; none without `igtl_port`."""
+        if self.server.igtl_port is None:
+            return ()
+        return self.openigtlink or (LinkSettings(port=self.server.igtl_port),)
 
 
 def read_config(path: Path) -> Config:

@@ -20,6 +20,7 @@ from breathcast.live.journal import Journal
 from breathcast.live.settings import SessionSettings
 from breathcast.live.transports.base import Transport, TransportReport
 from breathcast.live.transports.lines import TcpLines, UdpLines
+from breathcast.live.transports.openigtlink import OpenIGTLinkTransport
 from breathcast.live.transports.web import Web
 
 _FILES = 8192  # file handles that a server may want: connections, journals
@@ -39,6 +40,9 @@ class Server:
         self.transports: list[Transport] = []
         try:
             self._bind(settings, access)
+            option = "port in [[openigtlink]]" if config.openigtlink else "--igtl-port"
+            for link in config.links:
+                self.transports.append(OpenIGTLinkTransport(link, bind(link.address, link.port, option)))
             for session in config.session:
                 begin_or_resume(self.engine, session)
             self._demo = Demo(self.engine) if demo else None

@@ -64,11 +64,10 @@ _GOODBYE_S = 0.5
 class OpenIGTLinkTransport:
     """One listening place for one session."""
 
-    name = "openigtlink"
-
     def __init__(self, settings: LinkSettings, listening: socket.socket) -> None:
         """`listening` is bound already, so that an address in use is known before anything starts."""
         self.settings = settings
+        self.name = f"OpenIGTLink, {settings.session}" if settings.session else "OpenIGTLink"
         self.counters: Counter[str] = Counter()
         self._socket = listening
         self._port = int(listening.getsockname()[1])
