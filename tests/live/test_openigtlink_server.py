@@ -24,6 +24,7 @@ from breathcast.live.openigtlink import (
     stamp_of,
 )
 from breathcast.live.openigtlink.header import Header, pack_header
+from breathcast.live.openigtlink.outgoing import Encoded
 from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.settings import explained
 from tests.live.openigtlink_peers import PlainEngine, connected, in_a_loop, port_of, serving, tdata, until
@@ -364,6 +365,36 @@ async def test_an_engine_that_fails_costs_one_client():
         await bad.end()
         await good.send(tdata(1))
         await good.receive("STRING")
+        assert server.report().counters["errors"] == 1
+
+
+@in_a_loop
+async def test_a_device_whose_name_is_no_text_is_answered_all_the_same():
+    engine = PlainEngine()
+    question = bytearray(encode(Message(Query("GET_CAPABIL"), "x")))
+    question[14:34] = b"\xff" * 20
+    async with serving(engine) as server, connected(server) as peer:
+        await peer.send(bytes(question))
+        assert (await peer.receive("CAPABILITY")).device == "breathcast.state"
+        assert server.report().counters.get("errors") is None
+
+
+@in_a_loop
+async def test_an_output_that_cannot_be_told_is_a_fault_and_the_next_one_is_told(monkeypatch):
+    whole = Encoded.bytes_of
+
+    def failing(self, kind, version):
+        if self.output.sequence == 1:
+            raise ZeroDivisionError
+        return whole(self, kind, version)
+
+    monkeypatch.setattr(Encoded, "bytes_of", failing)
+    engine = PlainEngine()
+    async with serving(engine) as server, connected(server) as peer:
+        await peer.receive("STATUS")
+        await peer.send(tdata(1), tdata(2))
+        assert (await peer.receive()).content.name == "FAULT"
+        assert (await peer.receive("STATUS")).content.name == "OK"
         assert server.report().counters["errors"] == 1
 
 

@@ -27,6 +27,7 @@ NOTICE = "Research use only; not for beam control."
 CODES = {State.OK: 1, State.DEGRADED: 1, State.WARMUP: 13, State.HOLD: 15, State.FAULT: 2}
 EXITING = Status(19, 0, "CLOSING", "breathcast stops. " + NOTICE)
 NO_SESSION = Status(4, 0, "NO SESSION", "The session of this port does not exist yet. " + NOTICE)
+UNTOLD = Status(2, 0, "FAULT", "An output cannot be sent; the log of the server says why. " + NOTICE)
 
 SPEAKING = (State.OK, State.DEGRADED)  # the states in which forecasts leave
 

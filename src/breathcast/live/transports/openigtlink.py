@@ -24,11 +24,11 @@ from breathcast.live.openigtlink.contents import (
     Transform,
 )
 from breathcast.live.openigtlink.flow import Allowance, Outbox, Pace
-from breathcast.live.openigtlink.header import stamp_of
+from breathcast.live.openigtlink.header import NAME_SIZE, stamp_of
 from breathcast.live.openigtlink.incoming import Assembler
 from breathcast.live.openigtlink.message import Decoder, Message, Refused, encode
 from breathcast.live.openigtlink.names import STATE
-from breathcast.live.openigtlink.outgoing import EXITING, NO_SESSION, Encoded, status_of
+from breathcast.live.openigtlink.outgoing import EXITING, NO_SESSION, UNTOLD, Encoded, status_of
 from breathcast.live.openigtlink.settings import LinkSettings
 from breathcast.live.transports.base import TransportReport
 
@@ -145,13 +145,21 @@ class OpenIGTLinkTransport:
             assert subscription is not None
             try:
                 async for output in subscription:
-                    encoded = Encoded(output, markers)
-                    for client in self._clients.values():
-                        client.offer(encoded)
+                    self._offer(Encoded(output, markers))
             finally:
                 engine.unsubscribe(subscription)
             for client in self._clients.values():
                 client.restart()
+
+    def _offer(self, encoded: Encoded) -> None:
+        """Give an output to all; one that cannot be told is a fault, and they hear that instead of nothing."""
+        for client in self._clients.values():
+            try:
+                client.offer(encoded)
+            except Exception:
+                self.counters["errors"] += 1
+                log.exception("OpenIGTLink: output %d cannot be sent", encoded.output.sequence)
+                client.send(UNTOLD)
 
     # ------------------------------------------------------------------------------------------------------ clients
 
@@ -243,7 +251,8 @@ class _Client:
             self._outbox.put(data)
 
     def send(self, content: Content, device: str = STATE) -> None:
-        """Put one message into the outbox."""
+        """Put one message into the outbox; under our name if the device's, which may be no text, does not fit again."""
+        device = device if len(device.encode()) <= NAME_SIZE else STATE
         self._outbox.put(encode(Message(content, device, stamp_of(now()), self._version)))
 
     def leave(self, farewell: Content) -> None:
