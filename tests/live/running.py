@@ -49,7 +49,7 @@ class Running:
 
 
 def config(data: Path | None = None, *sessions: Any, **changes: Any) -> Config:
-    free: dict[str, Any] = {"port": 0, "tcp_port": 0, "udp_port": 0, "data": data}
+    free: dict[str, Any] = {"port": 0, "tcp_port": 0, "udp_port": 0, "igtl_port": 0, "data": data}
     return Config(server=ServerSettings(**(free | changes)), session=sessions)
 
 
@@ -98,6 +98,8 @@ class Process(Running):
             "breathcast",
             "serve",
             "--port",
+            0,
+            "--igtl-port",
             0,
             "--tcp-port",
             0,
