@@ -19,9 +19,13 @@ from breathcast.cli import (
     forecast,
     inspect,
     methods,
+    replay,
     reproduce,
+    serve,
+    sessions,
     simulate,
     study,
+    watch,
 )
 from breathcast.cli.waiting import say
 from breathcast.errors import BreathcastError
@@ -39,6 +43,9 @@ for verb in (demo.demo, compare.compare, forecast.forecast, inspect.inspect, sim
     app.command()(verb)
 app.command()(reproduce.reproduce)
 app.add_typer(study.app)
+for verb in (serve.serve, replay.replay, watch.watch):
+    app.command()(verb)
+app.add_typer(sessions.app)
 app.command()(methods.methods)
 app.command()(doctor.doctor)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -59,25 +58,9 @@ def methods(text: str) -> list[Method]:
 
 def method(text: str) -> Method:
     """One method: `lms`, `lms()` or `lms(learning_rate=0.02,history=3)`."""
-    from breathcast.forecasters.table import METHODS, make
+    from breathcast.forecasters.naming import method_from_text
 
-    form = re.fullmatch(r"\s*([^()]*?)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
-    if form is None or not form[1]:
-        cure = (
-            f"write a name, with hyper-parameters like lms(learning_rate=0.02,history=3); names: {', '.join(METHODS)}"
-        )
-        raise BreathcastError(f"{text.strip()!r} is no method", cure=cure)
-    name, inside = form[1], (form[2] or "").strip()
-    default = make(name)
-    given: dict[str, Any] = {}
-    for assignment in inside.split(",") if inside else []:
-        key, equals, value = (part.strip() for part in assignment.partition("="))
-        if not equals or key in given:
-            problem = f"is there twice in {name}(...)" if key in given else f"has no value in {name}(...)"
-            raise BreathcastError(f"{key!r} {problem}", cure=f"write {name}(key=value,...): {_known(default)}")
-        kind = get_type_hints(type(default)).get(key) if key in default.hyperparameters() else None
-        given[key] = value if kind is None else _value(name, key, value, kind)
-    return default.replace(**given)  # which refuses a key that there is not, and lists the others
+    return method_from_text(text)
 
 
 def _pieces(text: str) -> list[str]:
@@ -94,25 +77,3 @@ def _pieces(text: str) -> list[str]:
     if depth:
         raise BreathcastError(f"the parentheses of {pieces[-1].strip()!r} do not match", cure="close each one")
     return pieces
-
-
-def _value(name: str, key: str, text: str, kind: Any) -> Any:
-    """The value of a hyper-parameter, of the type it has."""
-    if get_origin(kind) is Literal:
-        if text not in get_args(kind):
-            raise BreathcastError(f"{name}: {key} is {text!r}", cure=f"give one of: {', '.join(get_args(kind))}")
-        return text
-    words: dict[Any, tuple[Callable[[str], Any], str]] = {
-        int: (int, "a whole number"),
-        float: (float, "a number"),
-        str: (str, "a text"),
-    }
-    convert, wanted = words[kind]
-    try:
-        return convert(text)
-    except ValueError as error:
-        raise BreathcastError(f"{name}: {key} is {text!r}", cure=f"give {wanted}") from error
-
-
-def _known(method: Method) -> str:
-    return ", ".join(f"{key}={value}" for key, value in method.hyperparameters().items())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from pydantic_core import ErrorDetails
 
 from breathcast.errors import BreathcastError
 from breathcast.studies.spec import Spec, from_mapping
-
-Place = tuple[str | int, ...]  # ("method", 1, "grid", "history"): the keys and numbers that lead to a value
+from breathcast.toml_places import Place, line_of, places
 
 
 def read_spec(path: Path) -> Spec:
@@ -78,10 +76,10 @@ def _explained(error: ErrorDetails, text: str, path: Path) -> BreathcastError:
     """The first thing that is wrong, with its line."""
     place = tuple(part for part in error["loc"] if not _is_alternative(part))
     name = ".".join(str(part) for part in place if isinstance(part, str))
-    line = _line_of(place, text)
+    line = line_of(place, text)
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, ValueError):
-        line = _line_of(_named(place, getattr(cause, "problem", str(cause)), text), text)
+        line = line_of(_named(place, getattr(cause, "problem", str(cause)), text), text)
     if isinstance(cause, BreathcastError):
         return BreathcastError(cause.problem, file=path, line=line, cure=cause.cure)
     if error["type"] == "extra_forbidden":
@@ -113,51 +111,5 @@ def _known(place: Place) -> str:
 def _named(place: Place, problem: str, text: str) -> Place:
     """Below this place the first value whose key the problem names, or the place itself."""
     words = set(re.findall(r"\w+", problem))
-    below = (found for found, _ in _lines(text) if found[: len(place)] == place and found[-1] in words)
+    below = (found for found, _ in places(text) if found[: len(place)] == place and found[-1] in words)
     return next(below, place)
-
-
-def _line_of(place: Place, text: str) -> int | None:
-    """The line of a value, or of the nearest table around it."""
-    lines = dict(_lines(text))
-    while place and place not in lines:
-        place = place[:-1]
-    return lines.get(place)
-
-
-_HEAD = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=(.*)$""")
-
-
-def _lines(text: str) -> Iterator[tuple[Place, int]]:
-    """Where each key stands; a value over many lines counts as where its key is."""
-    table: Place = ()
-    counts: dict[Place, int] = {}
-    depth = 0  # of brackets still open
-    for number, line in enumerate(text.splitlines(), 1):
-        if depth > 0:
-            depth += _opened(line)
-            continue
-        if head := _HEAD.match(line):
-            keys: Place = _keys(head[2])
-            if head[1] == "[[":
-                counts[keys] = counts.get(keys, -1) + 1
-                table = (*keys, counts[keys])
-            else:
-                table = (*keys[:1], counts[keys[:1]], *keys[1:]) if keys[:1] in counts else keys
-            yield table, number
-        elif pair := _KEY.match(line):
-            keys = _keys(pair[1])
-            for length in range(1, len(keys) + 1):
-                yield (*table, *keys[:length]), number
-            depth = max(0, _opened(pair[2]))
-
-
-def _keys(dotted: str) -> Place:
-    return tuple(key.strip().strip("\"'") for key in dotted.split("."))
-
-
-def _opened(line: str) -> int:
-    """Brackets opened less those closed, outside of strings and comments."""
-    bare = re.sub(r'"(?:\\.|[^"\\])*"|\'[^\']*\'', "", line).split("#", maxsplit=1)[0]
-    return sum(bare.count(sign) for sign in "[{") - sum(bare.count(sign) for sign in "]}")
