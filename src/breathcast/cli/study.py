@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -278,4 +279,4 @@ _TABLES = {
     "selection": lambda results: results.selection,
     "choices": _choices,
 }
-_WRITERS = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow}
+_WRITERS: dict[str, Callable[[pl.DataFrame], str | bytes]] = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow}
