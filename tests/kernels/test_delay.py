@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from breathcast import Analog, Blend, KernelRegression, RidgeRegression, Task
-from breathcast.forecasters.blend import EXPERTS
+from breathcast.forecasters.blend import EXPERTS, prior
 from tests.kernels.cases import a_series, forecasts
 from tests.reference import delay as twin
 
@@ -91,14 +91,15 @@ def test_the_weights_are_what_the_experts_have_earned(blend, feedback, small_exp
     begun = int(np.isfinite(F).all(axis=(1, 2)).argmax())
     for t in (30, 50, 84):
         ends = np.arange(begun, (t - H if feedback == "delayed" else t - 1) + 1)
-        pairs, forgetting = (F[ends], series[ends + H] - series[ends]), np.exp(-1.0 / 40.0)
+        pairs = F[ends], series[ends + H] - series[ends], prior(blend.members(), float(H))
+        forgetting = np.exp(-1.0 / 40.0)
         match blend.aggregation:
             case "stack":
                 w = twin.stack(*pairs, forgetting, 2.0 * H)
             case "regret":
                 w = twin.match_regret(*pairs)
             case _:
-                w = twin.weigh(*pairs, forgetting, 0.5)
+                w = twin.weigh(*pairs, forgetting, 0.5 / H)
         np.testing.assert_allclose(fast[t], series[t] + w @ F[t], rtol=1e-9, atol=1e-10)
 
 
@@ -107,8 +108,17 @@ def test_while_an_expert_is_silent_the_others_share_its_weight(small_experts, mo
     series, task = a_series(N), Task(1.0, 3, H)
     method = Blend(training=float(TRAINING), experts="analog,ridge,long-analog")
     fast = forecasts(method.learner(task), series)
-    early = [forecasts(EXPERTS[name].learner(task), series)[18] for name in ("analog", "ridge")]
-    np.testing.assert_allclose(fast[18], np.mean(early, axis=0), rtol=1e-12)
+    early = [forecasts(member.learner(task), series)[18] for member in method.members()[:2]]
+    np.testing.assert_allclose(fast[18], np.average(early, axis=0, weights=prior(method.members()[:2], H)), rtol=1e-12)
+
+
+def test_the_prior_trusts_lines_soon_and_memory_later() -> None:
+    soon, late = (dict(zip(EXPERTS, prior(list(EXPERTS.values()), ahead), strict=True)) for ahead in (0.1, 2.0))
+    assert soon["ridge"] > 0.5
+    assert soon["analog"] < 0.1
+    assert late["ridge"] < 0.03
+    assert late["analog"] > 0.2
+    assert sum(soon.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", [RidgeRegression, KernelRegression])

@@ -93,33 +93,33 @@ def analog(X: Array, D: Array, query: Array, *, neighbours: int, stretch: float,
     return (w * b[nearest]) @ D[nearest] / w.sum()
 
 
-def stack(F: Array, D: Array, forgetting: float, strength: float) -> Array:
-    """Weights (K) from forecasts F (n, K, p) and targets D (n, p): ridge towards equal ones."""
+def stack(F: Array, D: Array, prior: Array, forgetting: float, strength: float) -> Array:
+    """Weights (K) from forecasts F (n, K, p) and targets D (n, p): ridge towards the prior ones."""
     n, K, p = F.shape
     ages = forgetting ** np.arange(n)[::-1]
     rows, targets = F.transpose(0, 2, 1).reshape(n * p, K), D.ravel()
     scale = np.repeat(ages, p)
     gram = rows.T @ (scale[:, None] * rows)
     c = strength * np.trace(gram) / K / ages.sum()
-    return np.linalg.solve(gram + c * np.eye(K), rows.T @ (scale * targets) + c / K)
+    return np.linalg.solve(gram + c * np.eye(K), rows.T @ (scale * targets) + c * prior)
 
 
-def match_regret(F: Array, D: Array) -> Array:
+def match_regret(F: Array, D: Array, prior: Array) -> Array:
     """Weights after all losses ½ ‖d - Σ w f‖², of slope g_k = ⟨Σ w f - d, f_k⟩: w ∝ r, r ← max(0, r + ⟨g, w⟩ - g)."""
     K = F.shape[1]
-    r, w = np.zeros(K), np.full(K, 1.0 / K)
+    r, w = np.zeros(K), prior
     for f, d in zip(F, D, strict=True):
         g = f @ (w @ f - d)
         r = np.maximum(0.0, r + g @ w - g)
-        w = r / r.sum() if r.sum() > 0 else np.full(K, 1.0 / K)
+        w = r / r.sum() if r.sum() > 0 else prior
     return w
 
 
-def weigh(F: Array, D: Array, forgetting: float, rate: float) -> Array:
-    """w ∝ exp(-η L / mean loss), L the sum of squared errors with forgetting."""
+def weigh(F: Array, D: Array, prior: Array, forgetting: float, rate: float) -> Array:
+    """w ∝ w₀ exp(-η L / mean loss), L the sum of squared errors with forgetting."""
     ages = forgetting ** np.arange(len(F))[::-1]
     losses = ((F - D[:, None]) ** 2).sum(axis=2)
     L = ages @ losses
     mean = ages @ losses.mean(axis=1) / ages.sum()
-    w = np.exp(-rate * L / mean)
+    w = prior * np.exp(-rate * L / mean)
     return w / w.sum()

@@ -28,7 +28,7 @@ class Analog(DelayMethod):
     memory: float = 300.0  # s, of which pairs are remembered
     neighbours: int = 30
     stretch: float = 1.5  # largest factor
-    stiffness: float = 0.3  # in squared units of the first component's spread
+    stiffness: float = 1.0  # in squared units of the first component's spread
 
     def __post_init__(self) -> None:
         """Check the values."""

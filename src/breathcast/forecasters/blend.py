@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -22,16 +22,26 @@ EXPERTS: dict[str, DelayMethod] = {
     "analog": Analog(),
     "long-analog": Analog(history=5.0, fade=1.5),
     "kernel": KernelRegression(),
-    "long-kernel": KernelRegression(history=5.0, fade=1.5),
-    "ridge": RidgeRegression(),
+    "long-kernel": KernelRegression(history=5.0, fade=1.5, components=3),
+    "ridge": RidgeRegression(history=1.5, fade=0.5, penalty=0.001),
 }
+_SOON = 0.5  # s, up to which motion goes on as a straight line would have it, and what it once did tells less
+
+
+def prior(members: Sequence[DelayMethod], ahead: float) -> Array:
+    """The weights before anything is learned, `ahead` s from now: ridges near, neighbours far, kernels throughout."""
+    soon = math.exp(-ahead / _SOON)
+    shares = {RidgeRegression: 4.0 * soon, Analog: 1.0 - soon}
+    found = np.array([shares.get(type(member), 1.0) for member in members])
+    shared: Array = found / found.sum()
+    return shared
 
 
 @dataclass(frozen=True)
 class Blend(Method):
     """y(t+h) = Σ_k w_k f_k(t), the weights w learned from what the experts forecast h samples ago and what then came.
 
-    `aggregation`: "stack" is ridge regression of the target on the forecasts, with forgetting, drawn towards equal
+    `aggregation`: "stack" is ridge regression of the target on the forecasts, with forgetting, drawn towards prior
     weights; "regret" is delayed regret matching+, weights that are positive and sum to one with a bound on the regret;
     "weights" is exponential weights of the forgotten squared errors. `experts` names the members of `EXPERTS`.
     """
@@ -41,10 +51,10 @@ class Blend(Method):
     scale: ClassVar[Scale] = "pooled"
 
     experts: str = "analog,long-analog,kernel,long-kernel,ridge"
-    aggregation: Aggregation = "stack"
+    aggregation: Aggregation = "weights"
     memory: float = 100.0  # s, in which a loss is forgotten to 1/e
-    strength: float = 100.0  # stack: multiples of the horizon by which equal weights outweigh what is learned
-    rate: float = 0.1  # weights: η
+    strength: float = 100.0  # stack: multiples of the horizon by which the prior outweighs what is learned
+    rate: float = 0.03  # weights: η, for each horizon of losses
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -77,7 +87,9 @@ class BlendLearner(Learner):
         """Lay out what is remembered."""
         from breathcast.kernels import blend as kernel
 
-        self._experts = [member.learner(task) for member in method.members()]
+        members = method.members()
+        weights = prior(members, task.horizon / task.rate)
+        self._experts = [member.learner(task) for member in members]
         self.window = max(expert.window for expert in self._experts)
         self.reach = max(*(expert.reach for expert in self._experts), self.window + task.horizon)
         self._settings = kernel.Settings(
@@ -86,8 +98,9 @@ class BlendLearner(Learner):
             delayed=task.feedback == "delayed",
             forgetting=math.exp(-1.0 / (method.memory * task.rate)),
             strength=float(method.strength * task.horizon),
-            rate=float(method.rate),
+            rate=float(method.rate / task.horizon),
             window=self.window,
+            prior=weights,
         )
         count, p, slots = len(self._experts), task.width, task.horizon + 1
         self._state = kernel.State(
@@ -97,7 +110,7 @@ class BlendLearner(Learner):
             cross=np.zeros(count),
             losses=np.zeros(count),
             total=np.zeros(2),
-            weights=np.full(count, 1.0 / count),
+            weights=weights.copy(),
         )
         self._mixed, self._matrix, self._vector = np.zeros((2, p)), np.zeros((count, count)), np.zeros(count)
 

@@ -24,6 +24,8 @@ class KernelRegression(DelayMethod):
     name: ClassVar[str] = "kernel"
     title: ClassVar[str] = "Kernel regression"
 
+    lags: int = 8  # how many, at most
+    components: int = 9  # principal components of the coordinates
     memory: float = 100.0  # s, in which a pair loses its weight to 1/e
     penalty: float = 0.1  # s of data that the penalty outweighs, where a number of unit size is learned from
     width: float = 0.7  # ℓ, in units of the first component's spread

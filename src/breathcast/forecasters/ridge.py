@@ -24,10 +24,11 @@ class RidgeRegression(DelayMethod):
     name: ClassVar[str] = "ridge"
     title: ClassVar[str] = "Recursive ridge regression"
 
-    fade: float = 3.0  # s, in which the weight of a lag falls to 1/e
-    lags: int = 20  # how many, at most
+    fade: float = 1.5  # s, in which the weight of a lag falls to 1/e
+    lags: int = 15  # how many, at most
+    components: int = 9  # principal components of the coordinates
     memory: float = 100.0  # s, in which a pair loses its weight to 1/e
-    penalty: float = 0.01  # s of data that the penalty outweighs, where a number of unit size is learned from
+    penalty: float = 0.05  # s of data that the penalty outweighs, where a number of unit size is learned from
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -20,9 +20,10 @@ class Settings(NamedTuple):
     horizon: int  # h, samples ahead
     delayed: bool
     forgetting: float  # λ
-    strength: float  # stack: samples by which the equal weights outweigh what is learned
+    strength: float  # stack: samples by which the prior weights outweigh what is learned
     rate: float  # weights: η
     window: int  # samples, the newest included, that must have been measured
+    prior: Any  # (K), the weights before anything is learned; they sum to one
 
 
 class State(NamedTuple):
@@ -80,7 +81,7 @@ def _mix(weights, said, known, d):
 
 @jit
 def _stack(settings, state, said, d, matrix, vector):
-    """w = argmin Σ λ^age ‖d - Σ w_k f_k‖² + c ‖w - 1/K‖², c the strength times what an expert forecasts in the mean."""
+    """w = argmin Σ λ^age ‖d - Σ w_k f_k‖² + c ‖w - w₀‖², c the strength times what an expert forecasts in the mean."""
     count, p = said.shape
     for k in range(count):
         state.cross[k] *= settings.forgetting
@@ -97,12 +98,12 @@ def _stack(settings, state, said, d, matrix, vector):
     for k in range(count):
         matrix[k] = state.gram[k]
         matrix[k, k] += penalty
-        vector[k] = state.cross[k] + penalty / count
+        vector[k] = state.cross[k] + penalty * settings.prior[k]
     _solve(matrix, vector, state.weights)
 
 
 @jit
-def _match_regret(state, said, mixed, d):
+def _match_regret(settings, state, said, mixed, d):
     """Delayed regret matching+ (Flaspohler et al. 2021): w ∝ r, r ← max(0, r + ⟨g, w⟩ - g), g the slope of the loss."""
     count, p = said.shape
     mean = 0.0
@@ -116,12 +117,12 @@ def _match_regret(state, said, mixed, d):
         state.losses[k] = max(0.0, state.losses[k] + mean - slope)
         total += state.losses[k]
     for k in range(count):
-        state.weights[k] = state.losses[k] / total if total > 0.0 else 1.0 / count
+        state.weights[k] = state.losses[k] / total if total > 0.0 else settings.prior[k]
 
 
 @jit
 def _weigh(settings, state, said, d):
-    """w ∝ exp(-η L / mean loss), L the forgotten sum of each expert's squared error."""
+    """w ∝ w₀ exp(-η L / mean loss), L the forgotten sum of each expert's squared error."""
     count, p = said.shape
     state.total[1] *= settings.forgetting
     least = math.inf
@@ -135,7 +136,7 @@ def _weigh(settings, state, said, d):
     scale = settings.rate * state.total[0] / state.total[1] if state.total[1] > 0.0 else 0.0
     total = 0.0
     for k in range(count):
-        state.weights[k] = math.exp(-scale * (state.losses[k] - least))
+        state.weights[k] = settings.prior[k] * math.exp(-scale * (state.losses[k] - least))
         total += state.weights[k]
     for k in range(count):
         state.weights[k] /= total
@@ -150,7 +151,7 @@ def _learn(settings, state, slot, d, mixed, matrix, vector):
         _stack(settings, state, said, d, matrix, vector)
     elif settings.kind == REGRET:
         _mix(state.weights, said, state.known[slot], mixed)
-        _match_regret(state, said, mixed, d)
+        _match_regret(settings, state, said, mixed, d)
     else:
         _weigh(settings, state, said, d)
 
