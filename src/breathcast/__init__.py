@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from breathcast.errors import BreathcastError
     from breathcast.evaluation.compare import Comparison, compare
     from breathcast.evaluation.evaluate import Evaluation, evaluate
+    from breathcast.evaluation.regions import Regions, regions
     from breathcast.evaluation.scores import Score, score
     from breathcast.evaluation.selection import grid, select
     from breathcast.forecasters.analog import Analog
@@ -43,6 +44,7 @@ _HOMES = {
     "breathcast.errors": ("BreathcastError",),
     "breathcast.evaluation.compare": ("Comparison", "compare"),
     "breathcast.evaluation.evaluate": ("Evaluation", "evaluate"),
+    "breathcast.evaluation.regions": ("Regions", "regions"),
     "breathcast.evaluation.scores": ("Score", "score"),
     "breathcast.evaluation.selection": ("grid", "select"),
     "breathcast.forecasters.analog": ("Analog",),
@@ -101,6 +103,8 @@ __all__ = [  # noqa: RUF022 - in the order of a first session
     "Comparison",
     "grid",
     "select",
+    "regions",
+    "Regions",
     "score",
     "Score",
     "Stream",

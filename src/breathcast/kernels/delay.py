@@ -117,21 +117,21 @@ def _target(settings, series, s, d):
 
 
 @jit
-def _rotate(ridge, x, d):
-    """Append the row [x, d] to [R, z] and bring R back to a triangle by Givens rotations; x and d are used up."""
+def _rotate(ridge, g, x, d):
+    """Append the row [x, d] to g [R, z], and make R a triangle again by Givens rotations; x and d are used up."""
     root, moment = ridge.root, ridge.moment
     m, p = moment.shape
     for k in range(m):
-        if x[k] == 0.0:
+        if x[k] == 0.0 and g == 1.0:
             continue
-        size = math.sqrt(root[k, k] ** 2 + x[k] ** 2)
-        c, s = root[k, k] / size, x[k] / size
+        size = math.sqrt((g * root[k, k]) ** 2 + x[k] ** 2)
+        c, s = g * root[k, k] / size, x[k] / size
         for j in range(k, m):
-            a, b = root[k, j], x[j]
+            a, b = g * root[k, j], x[j]
             root[k, j] = c * a + s * b
             x[j] = c * b - s * a
         for j in range(p):
-            a, b = moment[k, j], d[j]
+            a, b = g * moment[k, j], d[j]
             moment[k, j] = c * a + s * b
             d[j] = c * b - s * a
 
@@ -139,23 +139,17 @@ def _rotate(ridge, x, d):
 @jit
 def _learn(settings, ridge, x, d):
     """Forget a little, put back what was forgotten of the penalty (one weight's share at a time), learn the pair."""
-    root, moment = ridge.root, ridge.moment
-    m, p = moment.shape
+    root, m = ridge.root, ridge.root.shape[0]
     if ridge.counts[0] == 0:
         for k in range(m):
             root[k, k] = math.sqrt(settings.penalty)
     g = settings.forgetting
-    for k in range(m):
-        for j in range(k, m):
-            root[k, j] *= g
-        for j in range(p):
-            moment[k, j] *= g
-    _rotate(ridge, x, d)
+    _rotate(ridge, g, x, d)
     if g < 1.0:
         x[:] = 0.0
         d[:] = 0.0
         x[ridge.counts[1]] = math.sqrt(m * (1.0 - g * g) * settings.penalty)
-        _rotate(ridge, x, d)
+        _rotate(ridge, 1.0, x, d)
         ridge.counts[1] = (ridge.counts[1] + 1) % m
     ridge.counts[0] += 1
 
