@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from breathcast.evaluation.evaluate import Evaluation, evaluate
     from breathcast.evaluation.scores import Score, score
     from breathcast.evaluation.selection import grid, select
+    from breathcast.forecasters.analog import Analog
+    from breathcast.forecasters.blend import Blend
     from breathcast.forecasters.dni import DNI
     from breathcast.forecasters.fixed import Fixed
+    from breathcast.forecasters.kernel import KernelRegression
     from breathcast.forecasters.linear import LinearRegression
     from breathcast.forecasters.lms import LMS, NLMS
     from breathcast.forecasters.method import Learner, Method, Task
     from breathcast.forecasters.persistence import Persistence, RepeatTarget
+    from breathcast.forecasters.ridge import RidgeRegression
     from breathcast.forecasters.rtrl import RTRL
     from breathcast.forecasters.snap1 import SnAp1
     from breathcast.forecasters.stream import Forecast, Stream
@@ -41,12 +45,16 @@ _HOMES = {
     "breathcast.evaluation.evaluate": ("Evaluation", "evaluate"),
     "breathcast.evaluation.scores": ("Score", "score"),
     "breathcast.evaluation.selection": ("grid", "select"),
+    "breathcast.forecasters.analog": ("Analog",),
+    "breathcast.forecasters.blend": ("Blend",),
     "breathcast.forecasters.dni": ("DNI",),
     "breathcast.forecasters.fixed": ("Fixed",),
+    "breathcast.forecasters.kernel": ("KernelRegression",),
     "breathcast.forecasters.linear": ("LinearRegression",),
     "breathcast.forecasters.lms": ("LMS", "NLMS"),
     "breathcast.forecasters.method": ("Learner", "Method", "Task"),
     "breathcast.forecasters.persistence": ("Persistence", "RepeatTarget"),
+    "breathcast.forecasters.ridge": ("RidgeRegression",),
     "breathcast.forecasters.rtrl": ("RTRL",),
     "breathcast.forecasters.snap1": ("SnAp1",),
     "breathcast.forecasters.stream": ("Forecast", "Stream"),
@@ -81,6 +89,10 @@ __all__ = [  # noqa: RUF022 - in the order of a first session
     "LMS",
     "NLMS",
     "LinearRegression",
+    "RidgeRegression",
+    "Analog",
+    "KernelRegression",
+    "Blend",
     "Persistence",
     "RepeatTarget",
     "evaluate",

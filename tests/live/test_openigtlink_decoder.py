@@ -27,7 +27,6 @@ from breathcast.live.openigtlink.header import HEADER_SIZE, Header, pack_header
 from breathcast.live.openigtlink.message import MAX_BODY, MAX_SKIPPED
 from tests.live.test_openigtlink_codec import messages
 
-
 # Time says nothing about the decoder where other programs take turns.
 BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 

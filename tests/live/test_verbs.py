@@ -71,7 +71,7 @@ def test_watch_as_lines_of_json(running: Running, recording: Path) -> None:
 
 def test_rearm_and_resume_by_the_command_line(running: Running) -> None:
     address = running.addresses["http"]
-    result = call("sessions", "rearm", "one", "--by", "M. Meyer", "--at", address)
+    result = call("sessions", "rearm", "one", "--by", "operator", "--at", address)
     assert (result.code, result.out.split(":")[0]) == (0, "one")
     running.ask("DELETE", "/api/sessions/one")
     result = call("sessions", "resume", "one", "--at", address)

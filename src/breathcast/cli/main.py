@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -39,15 +40,27 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: half the start-up time, and nothing squeezed at 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo.demo, compare.compare, forecast.forecast, inspect.inspect, simulate.simulate, convert.convert):
-    app.command()(verb)
-app.command()(reproduce.reproduce)
-app.add_typer(study.app)
-for verb in (serve.serve, replay.replay, watch.watch):
-    app.command()(verb)
-app.add_typer(sessions.app)
-app.command()(methods.methods)
-app.command()(doctor.doctor)
+VERBS: tuple[Callable[..., None] | typer.Typer, ...] = (  # in the order of the help; a group of verbs is a Typer
+    demo.demo,
+    compare.compare,
+    forecast.forecast,
+    inspect.inspect,
+    simulate.simulate,
+    convert.convert,
+    reproduce.reproduce,
+    study.app,
+    serve.serve,
+    replay.replay,
+    watch.watch,
+    sessions.app,
+    methods.methods,
+    doctor.doctor,
+)
+for verb in VERBS:
+    if isinstance(verb, typer.Typer):
+        app.add_typer(verb)
+    else:
+        app.command()(verb)
 
 
 def _version(asked: bool) -> None:

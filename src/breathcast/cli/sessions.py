@@ -142,7 +142,7 @@ def rearm(
 
     \b
     Examples:
-      breathcast sessions rearm patient1 --by "M. Meyer"
+      breathcast sessions rearm patient1 --by operator
     """
     from breathcast.live.client import parse_target, request
 

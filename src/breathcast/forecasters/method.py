@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 Feedback: TypeAlias = Literal["delayed", "immediate"]
-Scale: TypeAlias = Literal["standard", "displacement", "none"]
+Scale: TypeAlias = Literal["standard", "pooled", "displacement", "none"]
 Form: TypeAlias = Literal["step", "dual", "dual32"]
 FORMS: dict[Form, str] = {
     "step": "the step kernel, sample by sample, as live",
@@ -97,7 +97,8 @@ class Method(ABC):
     name: ClassVar[str]  # as on the command line
     title: ClassVar[str]  # as in a table
     random: ClassVar[bool] = False  # whether a run depends on the seed
-    scale: ClassVar[Scale] = "standard"  # zero mean and unit spread over `training`, from the first sample, or as it is
+    # Zero mean and unit spread over `training`, of each coordinate or of all; from the first sample; or as it is.
+    scale: ClassVar[Scale] = "standard"
     grid: ClassVar[Mapping[str, Sequence[float]]] = {}  # what the published studies searched
     revision: ClassVar[int] = 1  # raise it when the numbers change: stored results of studies are then made anew
 

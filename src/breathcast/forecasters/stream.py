@@ -85,7 +85,7 @@ class Stream:
         self._steps = [horizon_steps(h, rate) for h in self.horizons]
         tasks = [Task(self.rate, width, h, feedback, seed, self.runs, form) for h in self._steps]
         self._learners = [method.learner(task) for task in tasks]
-        self._training = samples(method.training, rate) if method.scale == "standard" else 1
+        self._training = samples(method.training, rate) if method.scale in ("standard", "pooled") else 1
         self._keep = max(learner.reach for learner in self._learners) + 1
         room = max(2 * self._keep, self._training + self._keep, 512)
         self._series = np.zeros((room, width))  # raw until the scale is known, scaled from then on
@@ -179,7 +179,7 @@ class Stream:
     def _fix_scale(self) -> None:
         """Take the scale from the first samples, and bring what is stored to it."""
         start = self._series[self._origin : self._origin + self._training]
-        if self.method.scale != "standard":
+        if self.method.scale not in ("standard", "pooled"):
             centre = start[0].copy() if self.method.scale == "displacement" else np.zeros(start.shape[1])
             self._scale = (centre, np.ones(start.shape[1]))
         else:
@@ -187,6 +187,9 @@ class Stream:
             basis = whole if len(whole) > 1 else start
             spread = basis.std(axis=0)
             moves = spread > _STILL * np.abs(basis).max(axis=0)
+            if self.method.scale == "pooled" and moves.any():
+                spread = np.full_like(spread, np.sqrt(np.mean(np.where(moves, spread, 0.0) ** 2)))
+                moves[:] = True
             self._scale = (basis.mean(axis=0), np.where(moves, spread, 1.0))
         stored = self._series[: self._end]
         stored[...] = (stored - self._scale[0]) / self._scale[1]

@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from breathcast.errors import BreathcastError
+from breathcast.forecasters.analog import Analog
+from breathcast.forecasters.blend import Blend
 from breathcast.forecasters.dni import DNI
 from breathcast.forecasters.fixed import Fixed
+from breathcast.forecasters.kernel import KernelRegression
 from breathcast.forecasters.linear import LinearRegression
 from breathcast.forecasters.lms import LMS, NLMS
 from breathcast.forecasters.method import Method
 from breathcast.forecasters.persistence import Persistence, RepeatTarget
+from breathcast.forecasters.ridge import RidgeRegression
 from breathcast.forecasters.rtrl import RTRL
 from breathcast.forecasters.snap1 import SnAp1
 from breathcast.forecasters.uoro import UORO
 
 METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (UORO, RTRL, SnAp1, DNI, Fixed, LMS, NLMS, LinearRegression, Persistence, RepeatTarget)
+    cls.name: cls
+    for cls in (
+        *(UORO, RTRL, SnAp1, DNI, Fixed, LMS, NLMS, LinearRegression),
+        *(RidgeRegression, Analog, KernelRegression, Blend, Persistence, RepeatTarget),
+    )
 }
 
 
