@@ -7,7 +7,7 @@ import struct
 
 import pyigtl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from breathcast.live.openigtlink import (
@@ -107,6 +107,7 @@ def test_crc_is_that_of_ecma_182():
     assert crc64(b"") == 0
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.binary(max_size=50))
 def test_crc_agrees_with_long_division_and_goes_on_where_it_stopped(a, b):
     assert crc64(a) == slow_crc(a) == pyigtl.messages.CRC64(a)
@@ -132,6 +133,7 @@ def test_a_time_stamp_counts_seconds_and_fractions_of_2_to_the_32():
     assert decoded(data).time == 0x655F3A10 + 0.75
 
 
+@settings(deadline=None)
 @given(st.floats(min_value=1, max_value=2**32, exclude_max=True))
 def test_times_survive_to_a_microsecond(seconds):
     assert seconds_of(stamp_of(seconds)) == pytest.approx(seconds, rel=0, abs=1e-6)
@@ -171,6 +173,7 @@ messages = st.one_of(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages)
 def test_what_is_encoded_is_decoded(message):
     assert decoded(encode(message)) == message

@@ -76,7 +76,7 @@ def test_all_protocols_at_once_reach_all_who_listen(running: Running) -> None:
 
 def test_the_api(running: Running) -> None:
     about = running.ask("GET", "/api/about")
-    assert "not for beam control" in about["notice"] and len(about["transports"]) == 3
+    assert "not for beam control" in about["notice"] and len(about["transports"]) == 4
     made = running.ask("POST", "/api/sessions", {"name": "three", "markers": ["a", "b"], "rate": 10})
     assert made["state"] == "WARMUP" and made["horizons"][0]["steps"] == 1
     with pytest.raises(BreathcastError, match="already"):

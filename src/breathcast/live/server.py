@@ -44,7 +44,7 @@ class Server:
             self._bind(settings, access)
             option = "port in [[openigtlink]]" if config.openigtlink else "--igtl-port"
             for link in config.links:
-                self.transports.append(OpenIGTLinkTransport(link, bind(link.address, link.port, option)))
+                self.transports.append(OpenIGTLinkTransport(link, self._take(link.address, link.port, option)))
             for session in config.session:
                 begin_or_resume(self.engine, session)
             self._demo = Demo(self.engine) if demo else None
