@@ -43,8 +43,9 @@ for verb in (demo.demo, compare.compare, forecast.forecast, inspect.inspect, sim
     app.command()(verb)
 app.command()(reproduce.reproduce)
 app.add_typer(study.app)
-for verb in (serve.serve, replay.replay, watch.watch):
-    app.command()(verb)
+app.command()(serve.serve)
+app.command()(replay.replay)
+app.command()(watch.watch)
 app.add_typer(sessions.app)
 app.command()(methods.methods)
 app.command()(doctor.doctor)
