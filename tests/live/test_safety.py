@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from breathcast.live.model import State
@@ -79,6 +79,7 @@ def test_a_broken_journal_or_method_needs_a_resume(cause: Cause) -> None:
     assert resumed(stepped(Safety(), Cause.GAP)).state is State.HOLD
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(FINDINGS, st.booleans()), max_size=30), st.booleans())
 def test_whatever_happens(history: list[tuple[list[Finding], bool]], latch: bool) -> None:
     now, safety = 0.0, Safety()

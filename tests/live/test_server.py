@@ -98,6 +98,23 @@ def test_the_api(running: Running) -> None:
         running.ask("POST", "/api/sessions/three/resume")
 
 
+def test_a_broken_journal_holds_and_a_resume_mends_it_while_others_go_on(running: Running) -> None:
+    assert running.server is not None and running.server.settings.data is not None
+    fed(running, count=40)
+    journal = running.server.engine.session("one").journal
+    assert journal is not None
+    (journal.folder / "journal.sqlite").rename(journal.folder / "away")
+    eventually(lambda: running.ask("GET", "/api/sessions/one")["state"] == "HOLD")
+    told = running.ask("GET", "/api/sessions/one")
+    assert told["cause"] == "journal" and "journal.sqlite" in told["detail"]
+    with pytest.raises(BreathcastError, match="resume"):
+        running.ask("POST", "/api/sessions/one/rearm", {"by": "me"})
+    alive(running)
+    (journal.folder / "away").rename(journal.folder / "journal.sqlite")
+    assert running.ask("POST", "/api/sessions/one/resume")["counters"]["taken"] == 40
+    assert fed(running, count=1, first=40)[0]["sample"] == 41
+
+
 def test_stale_input_is_told_without_a_sample(tmp_path: Path) -> None:
     with serving(config(None, settings(limits={"stale_ms": 300.0, "deadline_ms": 20_000.0}))) as running:
         with connect(running.target("one").stream(), proxy=None) as page:

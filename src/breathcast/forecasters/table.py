@@ -27,6 +27,8 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 
+DEFAULT = Blend.name  # what a command or a session runs unless it is told
+
 
 def make(name: str, **hyperparameters: Any) -> Method:
     """Return the method of that name, with its defaults but for what is given."""

@@ -192,6 +192,7 @@ def _sessions(app: FastAPI, engine: Engine) -> None:
     @app.post("/api/sessions/{name}/resume")
     async def resume(name: Name) -> Summary:
         """Go on from the journal, after a restart, a FAULT or a broken journal."""
+        engine.set_aside(name)
         return await asyncio.to_thread(engine.resume, name)
 
     @app.get("/api/sessions/{name}/recent", response_model=list[Output])

@@ -69,17 +69,20 @@ class Engine:
 
         return self._begin(settings.name, begin)
 
+    def set_aside(self, name: str) -> None:
+        """Before a resume, in the thread of all but it: end a session that has stopped, refuse one that runs."""
+        if name not in self._kept:
+            return
+        if not self.session(name).stopped:
+            raise BreathcastError(f"{name} is running", cure="nothing is to be resumed")
+        self.end(name)
+
     def resume(self, name: str) -> Summary:
-        """Go on with a session from its journal; one that is open must have stopped."""
+        """Go on with a session from its journal; one that is open is to be set aside first."""
         from breathcast.live.again import resume
 
         if self.data is None:
             raise BreathcastError("nothing is recorded here", cure="start the server with a folder for journals")
-        open_one = self._kept.get(name)
-        if open_one is not None:
-            if not open_one.session.stopped:
-                raise BreathcastError(f"{name} is running", cure="nothing is to be resumed")
-            self.end(name)
         folder = self.data / _safe(name)
         return self._begin(name, lambda: resume(folder))
 

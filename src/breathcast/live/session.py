@@ -62,7 +62,7 @@ class Session:
             self.refused += 1
             return self._output(sample.time_arrival, None, Verdict.REFUSED)
         sample, found = self._fitting(sample)
-        spoke = self.safety.speaks
+        catching_up = self.safety.cause in (Cause.NO_SAMPLE, Cause.LEARNING)  # a method learns its first part at once
         try:
             taken = self.core.take(sample)
         except Exception as error:  # a method's fault must not take the server with it
@@ -76,7 +76,7 @@ class Session:
         transition = self._step(found)
         self._sequence += 1
         self._write(sample, taken, transition)
-        if spoke and taken.verdict is Verdict.TAKEN:
+        if taken.verdict is Verdict.TAKEN and not catching_up:
             self._judge_latency(sample)
         return self._output(sample.time_arrival, taken, taken.verdict)
 
