@@ -9,7 +9,7 @@ import { Plot } from "./plot.mjs";
 const EVERY_MS = 250;
 const ENOUGH_S = 10; // of breathing, before a window is suggested
 const ROWS = [
-  ["truth", "the position itself (cannot be had in time)"],
+  ["truth", "the truth (ideal)"],
   ["forecast", "the forecast"],
   ["delayed", "the delayed position"],
 ];
@@ -106,10 +106,16 @@ export class GatePanel {
     this.#counted = performance.now();
     const { history } = this.#session;
     const k = Number(id("delay").value || 0);
-    this.#made = why ? [] : decisions(history, window, k, history.since(Number(id("over").value)));
-    const told = ROWS.map(([by, label]) => [label, ...numbers(statistics(this.#made, by, window, history.period))]);
-    rows(id("gate-numbers"), why ? [] : told);
-    const { total, held } = why ? { total: 0, held: 0 } : statistics(this.#made, "forecast", window, history.period);
+    if (why) {
+      this.#made = [];
+      rows(id("gate-numbers"), []);
+      say(id("gate-caption"), "Nothing is counted");
+      return;
+    }
+    this.#made = decisions(history, window, k, history.since(Number(id("over").value)));
+    const found = ROWS.map(([by, label]) => ({ label, ...statistics(this.#made, by, window, history.period) }));
+    rows(id("gate-numbers"), found.map((one) => [one.label, ...numbers(one)]));
+    const { total, held } = found[0];
     const without = held > 0 ? `; ${held.toFixed(1)} s of it without a forecast, which counts as off` : "";
     say(id("gate-caption"), `Counted over ${total.toFixed(0)} s${without}`);
   }
@@ -121,6 +127,7 @@ function place(window) {
 }
 
 function numbers({ duty, residual, falseOn, falseOnShare, falseOff, falseOffShare }) {
-  const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
-  return [share(duty), number(residual), `${number(falseOn, 1)} (${share(falseOnShare)})`, `${number(falseOff, 1)} (${share(falseOffShare)})`];
+  const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
+  const spent = (seconds, part) => `${number(seconds, 1)} s (${share(part)})`;
+  return [share(duty), `${number(residual)} mm`, spent(falseOn, falseOnShare), spent(falseOff, falseOffShare)];
 }

@@ -84,6 +84,7 @@ function refresh() {
 }
 
 let drawn = -Infinity;
+let covered = "";
 
 function frame(time) {
   requestAnimationFrame(frame);
@@ -91,8 +92,8 @@ function frame(time) {
   const words = ended ? "ENDED · not live" : (COVERS[session.liveness] ?? "");
   document.body.classList.toggle("frozen", words !== "");
   const pause = calm.matches || words ? CALM_MS : FRAME_MS - 4;
-  if (time - drawn < pause) return;
-  drawn = time;
+  if (time - drawn < pause && words === covered) return;
+  [drawn, covered] = [time, words];
   picture.draw(gate.usable, words);
   gate.draw(words);
 }

@@ -81,7 +81,7 @@ export class Picture {
       this.regions = box.checked;
       remember("regions", box.checked ? "on" : "off");
     });
-    const regions = made("label", "", {}, [box, made("span", " region")]);
+    const regions = made("label", "", {}, [box, made("span", "region")]);
     const text = "no prediction (the position of now, for the longest chosen time ahead)";
     id("key").replaceChildren(regions, entry("truth", "measured"), entry("none", text));
   }

@@ -74,15 +74,13 @@ export class Plot {
     this.#levels();
     this.seconds();
     if (this.title) {
-      context.fillStyle = tint("ink");
-      context.textAlign = "left";
-      context.fillText(this.title, LEFT + 6, 14);
+      this.label(this.title, LEFT + 6, 15);
     }
   }
 
   #levels() {
     const { context } = this;
-    const step = niceStep(this.high - this.low, Math.max(2, this.height / 45));
+    const step = niceStep(this.high - this.low, Math.max(2, this.height / 32));
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -106,6 +104,18 @@ export class Plot {
       this.#stroke(x, 4, x, this.bottom);
       context.fillText(back === 0 ? "now" : `−${back} s`, Math.min(x, this.width - 14), this.height - 3);
     }
+  }
+
+  // Text that stays readable over lines.
+  label(text, x, y, style = tint("ink")) {
+    const { context } = this;
+    context.textAlign = "left";
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeStyle = tint("shade");
+    context.strokeText(text, x, y);
+    context.fillStyle = style;
+    context.fillText(text, x, y);
   }
 
   #stroke(x, y, toX, toY) {
@@ -157,7 +167,7 @@ export class Plot {
         context.beginPath();
         for (const [time, value, radius] of run) context.lineTo(this.x(time), this.y(value + radius));
         for (const [time, value, radius] of run.reverse()) context.lineTo(this.x(time), this.y(value - radius));
-        context.globalAlpha = 0.16;
+        context.globalAlpha = 0.12;
         context.fillStyle = fill;
         context.fill();
         context.globalAlpha = 1;
@@ -172,14 +182,19 @@ export class Plot {
     finish();
   }
 
-  // What makes the picture unfit to be believed, written over it.
+  // What makes the picture unfit to be believed: veiled, crossed out and in words.
   cover(words) {
     const { context } = this;
-    context.fillStyle = tint("paper");
-    context.globalAlpha = 0.8;
-    const middle = this.bottom / 2;
-    context.fillRect(0, middle - 17, this.width, 34);
+    context.fillStyle = tint("shade");
+    context.globalAlpha = 0.65;
+    context.fillRect(0, 0, this.width, this.height);
     context.globalAlpha = 1;
+    context.strokeStyle = tint("flag");
+    context.lineWidth = 1;
+    for (let x = -this.height; x < this.width; x += 40) this.#stroke(x, this.height, x + this.height, 0);
+    const middle = this.bottom / 2;
+    context.fillStyle = tint("paper");
+    context.fillRect(0, middle - 17, this.width, 34);
     context.fillStyle = tint("flag");
     context.font = "bold 20px system-ui, sans-serif";
     context.textAlign = "center";

@@ -21,9 +21,8 @@ export async function ask(path, { method = "GET", body } = {}) {
     cache: "no-store",
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
-  const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, told);
-  return told;
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
+  return answer.json();
 }
 
 export const address = (name, rest = "") => `api/sessions/${encodeURIComponent(name)}${rest}`;
