@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ def resume(folder: Path) -> Session:
         journal.record(
             samples, sequence, change.time, transition=None if start.state is before.state else change, kind=RESUME
         )
+        core.release()
         session = Session(core, journal, start=start, counts=journal.counts())
         session.transitions.extend(transitions(journal))
         return session
@@ -71,16 +73,20 @@ def _rebuild(journal: Journal) -> Core:
 
 def _again(core: Core, journal: Journal, after: int = 0, event: int = 0) -> Iterator[tuple[Step, Taken]]:
     """Do all that the session did after a sample and an event."""
-    rearms = iter(journal.events(event, REARM))
-    due: Event | None = next(rearms, None)
+    events = deque(entry for entry in journal.events(event) if entry.kind in (REARM, RESUME))
     for step in journal.steps(after):
-        while due is not None and due.after_sample < step.n:
-            core.rearm()
-            due = next(rearms, None)
+        while events and events[0].after_sample < step.n:
+            _happen(core, events.popleft())
         yield step, core.take(step.sample)
-    while due is not None:
+    for entry in events:
+        _happen(core, entry)
+
+
+def _happen(core: Core, event: Event) -> None:
+    if event.kind == REARM:
         core.rearm()
-        due = next(rearms, None)
+    else:
+        core.release()
 
 
 def _last_state(journal: Journal) -> Safety:

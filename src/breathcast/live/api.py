@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from breathcast.errors import BreathcastError
 from breathcast.live.access import Access
@@ -112,8 +113,17 @@ def make_app(engine: Engine, access: Access, reports: Callable[[], list[Transpor
     async def docs() -> Response:
         return FileResponse(f"{page}/api.html")
 
-    app.mount("/", StaticFiles(directory=page, html=True), name="dashboard")
-    return Gate(app, access)
+    return Gate(_beside(app, StaticFiles(directory=page, html=True)), access)
+
+
+def _beside(api: FastAPI, page: StaticFiles) -> Any:
+    """The page has every address that the API has not; mounted in it, it would answer for wrong methods too."""
+
+    async def either(scope: Any, receive: Any, send: Any) -> None:
+        ours = scope["type"] != "http" or scope["path"].startswith("/api/")
+        await (api if ours or scope["path"] in ("/docs", "/openapi.json") else page)(scope, receive, send)
+
+    return either
 
 
 def _say_problems(app: FastAPI) -> None:
@@ -127,11 +137,23 @@ def _say_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:
-        return answer(error.status_code, BreathcastError(str(error.detail), cure="/docs lists the addresses there are"))
+        told = answer(error.status_code, BreathcastError(str(error.detail), cure="/docs lists the addresses there are"))
+        if error.status_code == 405:
+            told.headers["Allow"] = ", ".join(sorted(_methods(app, request)))
+        return told
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         return answer(422, explained(error))
+
+
+def _methods(app: FastAPI, request: Request) -> set[str]:
+    """What can be done at an address: Starlette tells the methods of its first route alone."""
+    found: set[str] = set()
+    for route in app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= (route.methods or set()) - {"HEAD"}
+    return found
 
 
 def _sessions(app: FastAPI, engine: Engine) -> None:

@@ -32,7 +32,7 @@ class Taken:
 
 
 class Core:
-    """Timeline, guard, method and scores of one session; `take` is all that changes them, and `rearm`."""
+    """Timeline, guard, method and scores of one session; `take`, `rearm` and `release` are all that changes them."""
 
     def __init__(self, settings: SessionSettings) -> None:
         """Start the method: the first time in a process that takes seconds, in which kernels are compiled."""
@@ -108,6 +108,10 @@ class Core:
         """An operator has looked: what is measured now is where markers begin, and the test for drift begins again."""
         self.guard.recentre()
         self.scorer.drift.reset()
+
+    def release(self) -> None:
+        """Whoever fed the session has lost the line, as the server began anew: anybody may feed it."""
+        self.source = None
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of everything that the next sample's treatment depends on."""

@@ -20,7 +20,7 @@ from breathcast.live.settings import NAME, explained
 LINE_BYTES = 64 * 1024  # of one message
 MESSAGES_PER_S = 1000.0  # of one connection
 
-Coordinate = Annotated[float, Field(allow_inf_nan=False)]
+Coordinate = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=NAME)]
 
 

@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from breathcast.errors import BreathcastError
 from breathcast.live.access import Access, is_loopback, require_permission, token_of
@@ -37,27 +38,37 @@ class Server:
         self._allow_files()
         self.engine = Engine(settings.data, max_sessions=settings.max_sessions)
         self.transports: list[Transport] = []
+        self._bound: list[socket.socket] = []
         try:
             self._bind(settings, access)
             for session in config.session:
                 begin_or_resume(self.engine, session)
             self._demo = Demo(self.engine) if demo else None
         except BaseException:
-            self.engine.close()
+            self._let_go()
             raise
+
+    def _let_go(self) -> None:
+        self.engine.close()
+        for bound in self._bound:
+            bound.close()
 
     def _bind(self, settings: ServerSettings, access: Access) -> None:
         tls = None
         if settings.tls_cert is not None and settings.tls_key is not None:
             tls = _checked_tls(settings.tls_cert, settings.tls_key)
-        web = bind(settings.host, settings.port, "--port")
+        web = self._take(settings.host, settings.port, "--port")
         self.transports.append(Web(web, access, settings.max_connections, self.reports, tls))
         if settings.tcp_port is not None:
-            listening = bind(settings.host, settings.tcp_port, "--tcp-port")
+            listening = self._take(settings.host, settings.tcp_port, "--tcp-port")
             self.transports.append(TcpLines(listening, access, settings.max_connections))
         if settings.udp_port is not None:
-            bound = bind(settings.host, settings.udp_port, "--udp-port", socket.SOCK_DGRAM)
+            bound = self._take(settings.host, settings.udp_port, "--udp-port", socket.SOCK_DGRAM)
             self.transports.append(UdpLines(bound, access))
+
+    def _take(self, *address: Any) -> socket.socket:
+        self._bound.append(bind(*address))
+        return self._bound[-1]
 
     @staticmethod
     def _allow_files() -> None:
@@ -113,7 +124,7 @@ class Server:
             for transport in reversed(started):
                 with contextlib.suppress(Exception):
                     await transport.stop()
-            self.engine.close()
+            self._let_go()
 
     async def _tick(self) -> None:
         while True:

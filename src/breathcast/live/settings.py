@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from breathcast.errors import BreathcastError
 from breathcast.forecasters.method import Method
@@ -17,10 +17,10 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # a session's name is also the name
 
 _LARGEST = {"history": 60.0, "training": 300.0, "hidden": 500}  # what one session may ask of memory and time
 
-Milliseconds = Annotated[float, Field(gt=0, le=60_000, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=64)]
+Milliseconds = Annotated[float, Field(strict=True, gt=0, le=60_000, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1, le=64)]
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=64)]
-Millimetres = Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)]
+Millimetres = Annotated[float, Field(strict=True, gt=0, le=10_000, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
@@ -38,10 +38,10 @@ class Limits(_Part):
     )
     region_mm: Millimetres | None = Field(default=None, description="a region of larger radius: HOLD; null: no limit")
     deadline_ms: Milliseconds = Field(default=100.0, description="a forecast that takes longer is withheld: HOLD")
-    rate_tolerance: Annotated[float, Field(gt=0, le=0.5)] = Field(
+    rate_tolerance: Annotated[float, Field(strict=True, gt=0, le=0.5)] = Field(
         default=0.1, description="share by which the measured rate may differ from the nominal one: HOLD beyond"
     )
-    latch: bool = Field(default=True, description="HOLD stays until an operator re-arms the session")
+    latch: StrictBool = Field(default=True, description="HOLD stays until an operator re-arms the session")
     recover_ms: Milliseconds = Field(
         default=1000.0, description="without latch: how long all must be well before HOLD ends"
     )
@@ -50,14 +50,14 @@ class Limits(_Part):
 class Drift(_Part):
     """The sequential test of whether forecasts have become worse than no prediction; docs/live.md explains it."""
 
-    on: bool = True
-    ratio: Annotated[float, Field(ge=1, le=10)] = Field(
+    on: StrictBool = True
+    ratio: Annotated[float, Field(strict=True, ge=1, le=10)] = Field(
         default=1.5, description="how many times the error of no prediction a forecast may have"
     )
-    block_s: Annotated[float, Field(ge=0.5, le=60)] = Field(
+    block_s: Annotated[float, Field(strict=True, ge=0.5, le=60)] = Field(
         default=3.0, description="errors are averaged over this long before each step of the test"
     )
-    false_alarm_h: Annotated[float, Field(ge=0.01, le=1000)] = Field(
+    false_alarm_h: Annotated[float, Field(strict=True, ge=0.01, le=1000)] = Field(
         default=2.0, description="at least this many hours between false alarms, on average"
     )
 
@@ -69,23 +69,23 @@ class SessionSettings(_Part):
     method: Annotated[str, Field(max_length=300)] = Field(
         default=DEFAULT_METHOD, description="as on the command line, for example lms(history=3)"
     )
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
-    markers: Annotated[int, Field(ge=1, le=64)] | Annotated[tuple[str, ...], Field(min_length=1, max_length=64)] = (
-        Field(default=3, description="how many markers, or their names")
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)] = 0
+    markers: Count | Names = Field(default=3, description="how many markers, or their names")
+    dimension: Annotated[int, Field(strict=True, ge=1, le=3)] = 3
+    rate: Annotated[float, Field(strict=True, ge=0.5, le=500, allow_inf_nan=False)] = Field(
+        default=30.0, description="Hz, nominal"
     )
-    dimension: Annotated[int, Field(ge=1, le=3)] = 3
-    rate: Annotated[float, Field(ge=0.5, le=500, allow_inf_nan=False)] = Field(default=30.0, description="Hz, nominal")
     horizons_ms: Annotated[tuple[Milliseconds, ...], Field(min_length=1, max_length=16)] = (100.0, 300.0, 500.0)
     clock: Literal["device", "arrival"] = Field(
         default="device", description="whose time stamps count; arrival where the device sends none, or 0"
     )
-    region_level: Annotated[float, Field(gt=0, lt=1)] = Field(
+    region_level: Annotated[float, Field(strict=True, gt=0, lt=1)] = Field(
         default=0.9, description="share of the recent errors that stayed within the radius that is sent"
     )
-    error_window_s: Annotated[float, Field(ge=1, le=120)] = Field(
+    error_window_s: Annotated[float, Field(strict=True, ge=1, le=120)] = Field(
         default=30.0, description="what the running errors and the region look back on"
     )
-    checkpoint_samples: Annotated[int, Field(ge=10, le=100_000)] = 900
+    checkpoint_samples: Annotated[int, Field(strict=True, ge=10, le=100_000)] = 900
     durability: Literal["process", "power"] = Field(
         default="process",
         description="process: nothing is lost when the process is killed; power: nor when the machine is (slower)",
@@ -139,7 +139,7 @@ class SessionSettings(_Part):
 def explained(error: Any) -> BreathcastError:
     """The first thing that pydantic found wrong, as our own error."""
     slip = error.errors()[0]
-    place = ".".join(str(part) for part in slip["loc"] if not isinstance(part, str) or "[" not in part)
+    place = ".".join(str(part) for part in slip["loc"] if part != "body" and "[" not in str(part))
     cause = slip.get("ctx", {}).get("error")
     if isinstance(cause, BreathcastError):
         return BreathcastError(f"{place}: {cause.problem}" if place else cause.problem, cure=cause.cure)

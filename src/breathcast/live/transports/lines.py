@@ -87,6 +87,7 @@ class _Connection(asyncio.Protocol):
         own = transport.get_extra_info("socket")
         if own is not None:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNSENT)  # what the system keeps only gets old
         transport.set_write_buffer_limits(high=_UNSENT)
         if len(self._owner.connections) >= self._owner.max_connections:
             self._owner.counters["turned away"] += 1

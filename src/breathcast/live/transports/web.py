@@ -19,6 +19,7 @@ from breathcast.live.messages import LINE_BYTES
 from breathcast.live.transports.base import TransportReport
 
 HEAD_S = 10.0  # s in which the head of a request must be there
+_UNSENT = 64 * 1024  # bytes that the system keeps for a slow reader: more would only get old
 
 
 class _Bounded(H11Protocol):
@@ -32,6 +33,9 @@ class _Bounded(H11Protocol):
         if len(self.connections) > self.most:
             transport.abort()
             return
+        own = transport.get_extra_info("socket")
+        if own is not None:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNSENT)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
