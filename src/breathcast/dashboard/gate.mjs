@@ -127,7 +127,7 @@ function place(window) {
 }
 
 function numbers({ duty, residual, falseOn, falseOnShare, falseOff, falseOffShare }) {
-  const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
+  const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)}%`);
   const spent = (seconds, part) => `${number(seconds, 1)} s (${share(part)})`;
   return [share(duty), `${number(residual)} mm`, spent(falseOn, falseOnShare), spent(falseOff, falseOffShare)];
 }

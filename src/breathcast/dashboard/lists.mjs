@@ -17,9 +17,10 @@ export function listSessions(summaries, current, choose) {
   });
 }
 
+const DAY_MS = 86_400_000;
 const LINES = {
   live: "Live",
-  waiting: "Connected; no samples yet",
+  waiting: "Connected; no samples come",
   stale: "STALE",
   disconnected: "NO LINE",
 };
@@ -52,7 +53,7 @@ export function tellHealth(session) {
     ["Latency p99", `${number(p99, 2)} ms`, p99 > late],
     ["Rate", `${number(clock.rate_hz, 2)} Hz of ${summary.settings.rate}`],
     ["Clock", clock.used === "device" ? "of the device" : "arrival"],
-    ["Clock offset", `${number(clock.offset_ms, 1)} ms`],
+    ["Clock offset", offsetText(clock.offset_ms)],
     ["Jitter", `${number(clock.jitter_ms, 1)} ms`],
     ["Gaps", String(clock.gaps)],
     counter("received", "Samples received"),
@@ -69,6 +70,11 @@ export function tellHealth(session) {
     ["Source", summary.source ?? "none yet"],
     ["Journal", summary.journal === null ? "none is kept" : "kept"],
   ]);
+}
+
+// Many devices count from when they were switched on; then the offset says nothing to a reader.
+function offsetText(offset) {
+  return Math.abs(offset) > DAY_MS ? "another origin" : `${number(offset, 1)} ms`;
 }
 
 export function tellErrors(session) {

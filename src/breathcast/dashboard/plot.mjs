@@ -87,7 +87,7 @@ export class Plot {
     for (let level = Math.ceil(this.low / step) * step; level <= this.high; level += step) {
       const y = Math.round(this.y(level)) + 0.5;
       this.#stroke(LEFT, y, this.width - 4, y);
-      if (y > 20 || !this.title) context.fillText((Math.abs(level) < step / 2 ? 0 : level).toFixed(digits), LEFT - 5, y);
+      if (y > 20 || !this.title) context.fillText((Math.abs(level) < step / 2 ? 0 : level).toFixed(digits).replace("-", "−"), LEFT - 5, y);
     }
     context.textBaseline = "alphabetic";
   }

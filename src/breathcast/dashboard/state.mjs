@@ -10,6 +10,7 @@ const MEANING = {
   FAULT: ["✕", "The session is broken; no forecast leaves."],
 };
 const QUIET_MS = 1000; // between two announcements: a state that flutters must not drown the reader
+const SETTLE_MS = 300; // before one: what is over by then, like the opening of a line, is not worth a word
 
 // What is to be shown: what the session says, unless that can no longer be true.
 export function shownState(session, ended) {
@@ -20,7 +21,7 @@ export function shownState(session, ended) {
   const line = session.liveness;
   if (line === "disconnected") return { state: "NONE", sign: "?", word: "NO LINE", meaning: "The server cannot be heard.", why: last };
   // A state that lets forecasts through is believed only as long as samples come; HOLD is believed at once.
-  if (line === "stale" && (state === "OK" || state === "DEGRADED")) {
+  if (line !== "live" && (state === "OK" || state === "DEGRADED")) {
     return { state: "NONE", sign: "?", word: "STALE", meaning: "Nothing has come lately.", why: last };
   }
   const [sign, meaning] = MEANING[state] ?? ["?", ""];
@@ -97,7 +98,7 @@ export class StatePanel {
     if (told === this.#told) return;
     this.#told = told;
     clearTimeout(this.#timer);
-    const wait = Math.max(0, this.#spokeAt + QUIET_MS - performance.now());
+    const wait = Math.max(SETTLE_MS, this.#spokeAt + QUIET_MS - performance.now());
     this.#timer = setTimeout(() => {
       this.#spokeAt = performance.now();
       const grave = ["HOLD", "FAULT", "NONE"].includes(shown.state) && session !== null;
