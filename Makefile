@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-nojit check format bench wheel clean
+.PHONY: help setup demo test test-nojit check format bench bench-study wheel clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,7 @@ test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest
 
 test-nojit: $(READY)  ## run the tests of the kernels with compilation off, so that coverage sees them
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels tests/checks -k "kernels or stream_batch or missing" --cov=breathcast.kernels --cov-report=term-missing
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels tests/checks -k "(kernels or stream_batch or missing) and not in_distribution" --cov=breathcast.kernels --cov-report=term-missing
 
 check: $(READY)  ## lint, formatting and types
 	$(BIN)/ruff check .
@@ -39,6 +39,9 @@ format: $(READY)  ## put the code in its usual form
 
 bench: $(READY)  ## measure speed, as ratios within one run
 	OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
+
+bench-study: $(READY)  ## measure what studies cost, form by form and size by size (some ten minutes)
+	OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.study_speed --json study-speed.json
 
 wheel: $(READY)  ## build the wheel and the source archive
 	$(BIN)/python -m build --outdir dist

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 import breathcast as bc
-from benchmarks.transcription import PaperRTRL, PaperUORO
+from benchmarks.transcription import rtrl_call, uoro_call
 from breathcast.forecasters.method import Task
 
 SAMPLES, WIDTH, RATE = 1500, 9, 10.0
@@ -55,35 +55,6 @@ def per_step(method: bc.Method, *, horizon: int = 5, feedback: str = "immediate"
         learner.advance(samples, clean, 0, 0, stop, 0, out)
 
     return 1e6 * best(work) / (stop * runs)
-
-
-def transcription_uoro(q: int, history: int) -> float:
-    """Microseconds a step of the paper's algorithm in NumPy."""
-    rng, samples = np.random.default_rng(0), series()
-    net = PaperUORO(q, WIDTH * history, WIDTH, 0.1, 2.0, rng)
-    steps = range(history - 1, history + 299)
-    windows = [np.concatenate([[1.0], samples[s - history + 1 : s + 1].ravel()]) for s in steps]
-    signs = rng.choice([-1.0, 1.0], (len(steps), q))
-
-    def work() -> None:
-        for n, s in enumerate(steps):
-            net.step(windows[n], samples[s + 5], signs[n])
-
-    return 1e6 * best(work) / len(steps)
-
-
-def transcription_rtrl(q: int, history: int) -> float:
-    """Microseconds a step of textbook RTRL in NumPy."""
-    samples = series()
-    net = PaperRTRL(q, WIDTH * history, WIDTH, 0.1, 2.0, np.random.default_rng(0))
-    steps = range(history - 1, history + 39)
-    windows = [np.concatenate([[1.0], samples[s - history + 1 : s + 1].ravel()]) for s in steps]
-
-    def work() -> None:
-        for n, s in enumerate(steps):
-            net.step(windows[n], samples[s + 5])
-
-    return 1e6 * best(work, 3) / len(steps)
 
 
 @numba.njit
@@ -154,7 +125,8 @@ def main() -> None:
         print(f"first forecast of a process, from the cache: {fresh(first, cache):.2f} s\n")
 
     uoro, rtrl = bc.UORO(hidden=90, history=9.0), bc.RTRL(hidden=55, history=5.5)
-    fast, slow, limit = per_step(uoro), transcription_uoro(90, 90), memory_limit(90, 90)
+    slow = 1e6 * best(uoro_call(90, 90, series(), 300)) / 300
+    fast, limit = per_step(uoro), memory_limit(90, 90)
     print(f"UORO, q=90, L=90, 9 coordinates: {fast:.1f}; NumPy transcription {slow:.0f}, ratio {slow / fast:.1f}")
     print(f"  reading and writing W and θ̃ once takes {limit:.1f}: {100 * limit / fast:.0f} % of the memory limit")
     cores = os.cpu_count() or 1
@@ -168,7 +140,8 @@ def main() -> None:
     alone = time.perf_counter() - begin
     print(f"  {cores} batches of 4 runs on {cores} cores take {together / alone:.2f} × the time of one batch on one")
 
-    fast, slow, terms = per_step(rtrl), transcription_rtrl(55, 55), rtrl_terms(rtrl)
+    slow = 1e6 * best(rtrl_call(55, 55, series(), 40), 3) / 40
+    fast, terms = per_step(rtrl), rtrl_terms(rtrl)
     rows = 55 + 1 + WIDTH * 55
     work = terms * (55 * 55 + rows * 55) + 4 * rows * 55
     print(f"RTRL, q=55, L=55, 9 coordinates: {fast:.1f}; NumPy transcription {slow:.0f}, ratio {slow / fast:.1f}")

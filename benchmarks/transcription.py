@@ -1,10 +1,12 @@
-"""Plain NumPy transcriptions of the published algorithms, line by line as printed: the yardstick of speed.py.
+"""Plain NumPy transcriptions of the published algorithms, line by line as printed: the yardstick of the benchmarks.
 
 They keep what the paper keeps: one parameter vector θ, unrolled column by column and rebuilt at every step (lines 21-37
 of Algorithm 1), the finite-difference tangent, and, for RTRL, the influence matrix of every weight.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -84,3 +86,34 @@ class PaperRTRL:
         self.W_c = self.W_c - scale * gradient_c
         self.x = x_new
         return y
+
+
+def _windows(samples: np.ndarray, history: int, steps: int) -> list[np.ndarray]:
+    ends = range(history, history + steps)
+    return [np.concatenate([[1.0], samples[end - history : end].ravel()]) for end in ends]
+
+
+def uoro_call(q: int, history: int, samples: np.ndarray, steps: int) -> Callable[[], None]:
+    """So many steps of UORO on a series (n, p)."""
+    rng, width = np.random.default_rng(0), samples.shape[1]
+    net = PaperUORO(q, width * history, width, 0.1, 2.0, rng)
+    windows, signs = _windows(samples, history, steps), rng.choice([-1.0, 1.0], (steps, q))
+
+    def work() -> None:
+        for n in range(steps):
+            net.step(windows[n], samples[history + n + 4], signs[n])
+
+    return work
+
+
+def rtrl_call(q: int, history: int, samples: np.ndarray, steps: int) -> Callable[[], None]:
+    """So many steps of RTRL on a series (n, p)."""
+    width = samples.shape[1]
+    net = PaperRTRL(q, width * history, width, 0.1, 2.0, np.random.default_rng(0))
+    windows = _windows(samples, history, steps)
+
+    def work() -> None:
+        for n in range(steps):
+            net.step(windows[n], samples[history + n + 4])
+
+    return work

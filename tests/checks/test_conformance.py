@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,3 +94,13 @@ def test_a_method_that_looks_ahead_is_found_out() -> None:
 def test_a_method_that_keeps_everything_is_found_out() -> None:
     with pytest.raises(AssertionError, match="grew"):
         CHECKS["memory_is_bounded"](Hoarder())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count", "fine"), [("linear.a", 1, True), ("linear.a", 2, False), ("dual.a", 2, True)]
+)
+def test_a_kernel_of_two_signatures_is_found_out(monkeypatch, kernel: str, count: int, fine: bool) -> None:
+    compiled = {f"breathcast.kernels.{kernel}": count}
+    monkeypatch.setattr("breathcast.checks.conformance.compiled_signatures", lambda: compiled)
+    with nullcontext() if fine else pytest.raises(AssertionError, match="more than one signature"):
+        CHECKS["kernels_compile_once"](small("persistence"))

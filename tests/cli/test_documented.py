@@ -14,7 +14,17 @@ from tests.cli.calling import call
 
 DOCS = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 GROUP: Any = typer.main.get_command(app)
-COMMANDS: dict[str, Any] = dict(GROUP.commands)
+
+
+def leaves(group: Any, prefix: str = "") -> dict[str, Any]:
+    """Commands by what is typed; those of a group, as `study`, with its name before them."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        found |= leaves(command, f"{name} ") if hasattr(command, "commands") else {prefix + name: command}
+    return found
+
+
+COMMANDS = leaves(GROUP)
 SHARED = DOCS.split("### Options for reading")[1].split("\n## ")[0]
 
 
@@ -27,7 +37,7 @@ def section(name: str) -> str:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command(name: str) -> None:
     command, text = COMMANDS[name], section(name)
-    shown = call(name, "--help")
+    shown = call(*name.split(), "--help")
     assert shown.code == 0
     assert f"  breathcast {name}" in shown.out.split("Examples:")[1]
     assert max(map(len, shown.out.splitlines())) <= 90  # examples are not wrapped

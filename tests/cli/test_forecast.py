@@ -58,6 +58,17 @@ def test_what_was_assumed_and_what_stands_in_for_forecasts_is_said(file: Path, t
     assert "% of what is scored came before the method had a forecast of its own" in result.err
 
 
+def test_where_nothing_can_be_scored_the_forecast_is_written_and_it_is_said(tmp_path: Path) -> None:
+    trace = np.sin(np.arange(200.0))
+    trace[100:] = np.nan
+    bc.write(bc.Recording(trace, 10.0), tmp_path / "half.csv")
+    flags = ("--method", "persistence", "--test-start", "11", "-o", tmp_path / "f.csv")
+    result = call("forecast", tmp_path / "half.csv", *flags)
+    assert result.code == 0
+    assert "Nothing could be scored: from 11 s on the truth is missing." in result.err
+    assert pl.read_csv(tmp_path / "f.csv")["marker 1 x forecast_mm"].null_count() == 0
+
+
 def test_immediate_feedback_is_labelled_everywhere(file: Path, tmp_path: Path) -> None:
     flags = (*METHOD, "--feedback", "immediate", "-o", tmp_path / "f.csv")
     assert LABEL in call("forecast", file, *flags).out

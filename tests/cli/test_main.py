@@ -95,7 +95,8 @@ def test_a_reader_that_leaves_is_no_failure(file: Path) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert process.stderr.read() == b""
+        said = process.stderr.read().splitlines()
+    assert not [line for line in said if not line.endswith(b" ...")]  # on a busy machine it says what it is doing
     assert process.returncode == 1
 
 

@@ -244,12 +244,22 @@ def test_to_dict_is_plain_and_complete() -> None:
         np.linspace(0.0, 1e308, 400),
         np.tile([-1.7e308, 1.7e308], 200),
         np.where(np.arange(400) == 100, 1e300, 0.0),
+        3e306 + 1e305 * np.sin(np.arange(400.0))[:, None, None] * np.ones((1, 1, 3)),
     ],
 )
 def test_odd_recordings_have_an_answer(positions: NDArray[np.float64]) -> None:
     found = inspect(Recording(positions, 10.0))
     assert found.period is None
     plain(found)
+
+
+@pytest.mark.parametrize("time", [-np.inf, np.inf, np.nan, -1e308])
+def test_an_odd_time_has_an_answer(time: float) -> None:
+    times = np.arange(60) / 10
+    times[40] = time
+    found = inspect(Recording(np.where(np.arange(60) % 2 == 0, 0.0, 50.0), 10.0, times=times))
+    assert found.jumps > 10
+    assert plain(found)["jump_times"][0] is not None
 
 
 @given(

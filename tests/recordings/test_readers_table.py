@@ -150,6 +150,22 @@ def test_a_torn_last_line_is_dropped_and_named(tmp_path):
     assert "1 damaged line (line 4: 2 fields instead of 4)" in recording.notes
 
 
+def test_a_last_line_that_may_be_cut_short_is_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("t,x,y,z\n0,1,2,3\n0.1,1,2,3")  # of 3.25, perhaps
+    assert "line 3, the last, has no line break at its end: it may be cut short" in one(path).notes
+    path.write_text("t,x,y,z\n0,1,2,3\n0.1,1,2,3\n")
+    assert not [note for note in one(path).notes if "cut short" in note]
+
+
+def test_columns_that_are_not_clear_are_an_error_with_their_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("# from the left camera\n\nt,p,q\n0,1,2\n")
+    with pytest.raises(BreathcastError, match=r"a\.csv, line 3: has the columns t, p, q; it is not clear") as refused:
+        one(path)
+    assert refused.value.cure
+
+
 def test_a_damaged_line_amid_the_file_is_a_marked_gap(tmp_path):
     rows = [f"{i / 10},{i},2,3" for i in range(40)]
     rows[20], rows[30] = "2.0,1,2", "3.0,oops,2,3"

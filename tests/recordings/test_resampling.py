@@ -142,3 +142,9 @@ def test_a_clock_that_does_not_run_is_refused(times: list[float]) -> None:
 def test_one_time_out_of_all_proportion_does_not_fill_the_memory() -> None:
     with pytest.raises(BreathcastError, match="clock"):
         resample(Recording(np.zeros(3), 10.0, times=[0.0, 0.1, 1e12]), 10.0)
+
+
+@pytest.mark.parametrize("rate", [1e8, 1e300])
+def test_a_rate_beyond_all_memory_is_refused(rate: float) -> None:
+    with pytest.raises(BreathcastError, match="too many samples"):
+        resample(simulate(duration=1.0), rate)

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import breathcast as bc
 from breathcast.evaluation.compare import Comparison
 from breathcast.forecasters.method import Feedback
+from breathcast.studies.run import Results, results, run
+from breathcast.studies.store import Store
+from tests.studies.small import Here, small
+from tests.studies.small import recordings as small_recordings
 
 METHODS = (
     bc.UORO(hidden=4, history=0.5, training=5.0),
@@ -36,3 +43,35 @@ def comparison() -> Comparison:
 @pytest.fixture(scope="session")
 def immediate() -> Comparison:
     return made("immediate")
+
+
+Study = tuple[Results, Store]
+
+
+def studied(folder: Path, **changes: Any) -> Study:
+    """A small study that is finished, one of its recordings with a hostile name."""
+    plain, second = small_recordings()
+    hostile = bc.Recording(
+        second.positions, second.rate, name=HOSTILE, markers=["a", HOSTILE], notes=[HOSTILE], labels=[HOSTILE]
+    )
+    store = Store(folder)
+    return run(small(**changes), [plain, hostile], store, Here()), store
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return studied(tmp_path_factory.mktemp("delayed"))
+
+
+@pytest.fixture(scope="session")
+def immediate_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return studied(tmp_path_factory.mktemp("immediate"), feedback="immediate")
+
+
+@pytest.fixture(scope="session")
+def begun_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The small study before its first task is done."""
+    store = Store(tmp_path_factory.mktemp("begun"))
+    with pytest.raises(KeyboardInterrupt):
+        run(small(), small_recordings(), store, Here(stop=0))
+    return results(store), store

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import warnings
 from dataclasses import replace
 
@@ -70,7 +71,7 @@ def test_packed_lines_are_the_traces(comparison: Comparison) -> None:
 
 
 def test_what_is_huge_is_cut_and_what_is_missing_stays_missing() -> None:
-    text = figures._packed(np.array([1e12, -1e12, np.nan, 0.004]), 5.0)
+    text = figures.packed(np.array([1e12, -1e12, np.nan, 0.004]), 5.0)
     np.testing.assert_allclose(unpacked(text, 5.0), [332.67, -322.67, np.nan, 0.0])
 
 
@@ -119,3 +120,26 @@ def test_thinning_keeps_peaks_and_gaps() -> None:
     assert times[np.nanargmax(kept)] == 5432.1
     assert np.isnan(kept[(times > 2010) & (times < 2990)]).all()
     assert (np.diff(times) > 0).all()
+
+
+# Linear RGB as people without one kind of cones see it (Machado et al. 2009, severity 1).
+SEEN = {
+    "everybody": np.eye(3),
+    "protanopia": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+    "deuteranopia": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+    "tritanopia": np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]),
+}
+
+
+def lab(linear: np.ndarray) -> np.ndarray:
+    """CIE L*a*b*, in which a distance of about 2 is just seen."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    scaled = np.cbrt(to_xyz @ np.clip(linear, 1e-3, 1) / [0.9505, 1.0, 1.089])
+    return np.array([116 * scaled[1] - 16, 500 * (scaled[0] - scaled[1]), 200 * (scaled[1] - scaled[2])])
+
+
+@pytest.mark.parametrize("sight", SEEN)
+def test_the_first_six_colours_differ_for_every_kind_of_colour_vision(sight: str) -> None:
+    parts = [np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for colour in figures.COLOURS[:6]]
+    seen = [lab(SEEN[sight] @ part**2.2) for part in parts]
+    assert min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(seen, 2)) > 10

@@ -15,7 +15,8 @@ from breathcast.evaluation.evaluate import IMMEDIATE_WARNING
 from breathcast.reports.comparison_page import comparison_page, results
 from breathcast.reports.inspection_page import inspection_page
 from breathcast.reports.plain import to_json
-from tests.reports.conftest import HOSTILE, recordings
+from breathcast.reports.study_page import study_page
+from tests.reports.conftest import HOSTILE, Study, recordings
 
 VOID = {"meta", "input", "link", "br", "img", "hr"}
 
@@ -64,7 +65,12 @@ def inspected() -> Page:
     return Page(inspection_page(shown, [bc.inspect(recording) for recording in shown]))
 
 
-@pytest.fixture(params=["page", "inspected"])
+@pytest.fixture(scope="module")
+def studied(study: Study) -> Page:
+    return Page(study_page(*study, None))
+
+
+@pytest.fixture(params=["page", "inspected", "studied"])
 def either(request: pytest.FixtureRequest) -> Page:
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Page)

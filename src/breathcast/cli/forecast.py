@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -98,7 +99,10 @@ def _say_what_stands_in(result: Evaluation) -> None:
     own = float(result.learned[0, result.test].mean())
     if result.diverged.any():
         say("The forecasts did not stay finite; the last known position stands in for them.")
-    elif own < 1:
+        return
+    if math.isnan(result.scores["rmse"].mean):
+        say(f"Nothing could be scored: from {result.test_start:g} s on the truth is missing.")
+    if own < 1:
         late = f"{100 * (1 - own):.3g} % of what is scored came before the method had a forecast of its own"
         say(f"{late}; there the last known position stands in.")
 

@@ -37,6 +37,15 @@ def reproduce(
     runs_test: Annotated[
         int | None, typer.Option("--runs-test", min=1, metavar="N", help="Test runs; 300 as published.")
     ] = None,
+    screening_runs: Annotated[
+        int | None,
+        typer.Option(
+            "--screening-runs",
+            min=2,
+            metavar="N",
+            help="Give a grid point up after N runs if a test says that it cannot win; off unless given.",
+        ),
+    ] = None,
     methods: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="Some of the methods, with commas between them; all unless given."),
@@ -75,6 +84,7 @@ def reproduce(
       breathcast reproduce pohl2025 --data extmarker --runs-cv 5 --runs-test 20 -o pohl2025
       breathcast reproduce pohl2022 --write study.toml
     """
+    from breathcast.studies.reproduction import published, to_dict
     from breathcast.studies.spec_file import published_spec, published_text
 
     with parse.option("STUDY"):
@@ -88,7 +98,13 @@ def reproduce(
         spec = spec.with_methods(None if methods is None else [title.strip() for title in methods.split(",")])
     if quick:
         spec = _quick(spec)
-    changes = {"selection_runs": runs_cv, "test_runs": runs_test, "feedback": feedback and feedback.value, "seed": seed}
+    changes = {
+        "selection_runs": runs_cv,
+        "screening_runs": screening_runs,
+        "test_runs": runs_test,
+        "feedback": feedback and feedback.value,
+        "seed": seed,
+    }
     spec = spec.changed(**{key: value for key, value in changes.items() if value is not None})
     recordings = _recordings(data)
     spec = _grouped(spec, recordings, simulated=data is None)
@@ -96,8 +112,6 @@ def reproduce(
     again = shlex.join(["breathcast", *sys.argv[1:]])
     results = studying.run_study(spec, recordings, output, place, retry=retry, again=again)
     studying.write_report(results, output)
-
-    from breathcast.studies.reproduction import published, to_dict
 
     if not emit_json(to_dict(results, published(name)), json):
         studying.show_results(results)
@@ -120,10 +134,13 @@ def _grouped(spec: Spec, recordings: list[Recording], *, simulated: bool) -> Spe
         places: dict[str, list[int]] = {"regular": [], "irregular": []}
         for place, recording in enumerate(recordings, 1):
             places["regular" if "regular" in recording.labels else "irregular"].append(place)
-        return spec.changed(groups=places)
-    if len(recordings) != 9:
-        say(f"{len(recordings)} recordings, not the nine of the study: its groups are left out.")
-        return spec.changed(groups={})
+        return spec.changed(groups=places, lengths={})
+    from breathcast.studies.reproduction import published
+
+    known = published(spec.name)
+    if known is not None and tuple(recording.name for recording in recordings) != known.recordings:
+        say("These are not the nine recordings of the study: its groups and its numbers are left out.")
+        return spec.changed(groups={}, lengths={})
     return spec
 
 

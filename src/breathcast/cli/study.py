@@ -71,6 +71,8 @@ def status(folder: studying.Folder, json: options.Json = None) -> None:
       breathcast study status results
       breathcast study status results --json -
     """
+    from breathcast.reports.study_summary import remarks
+
     results = _results(folder)
     told = _status(results)
     if emit_json(told, json):
@@ -80,10 +82,10 @@ def status(folder: studying.Folder, json: options.Json = None) -> None:
         f"{spec.name}: {len(results.recordings)} recordings, {len(spec.ahead)} horizons, {spec.feedback} feedback"
     )
     for method in told["methods"]:
-        parts = [f"{stage} {method[stage]['done']}/{method[stage]['tasks']}" for stage in ("selection", "test")]
+        parts = [f"{stage} {method[stage]['done']}/{method[stage]['tasks']}" for stage in results.missing]
         typer.echo(f"  {method['method']:<14} {'   '.join(parts)}")
     typer.echo(f"  {told['processor_hours']:.2f} hours of processor time")
-    for line in studying.remarks(results):
+    for line in remarks(results):
         typer.echo(f"- {line}")
 
 
@@ -107,12 +109,12 @@ def report(
     axis: Annotated[int | None, typer.Option(min=1, metavar="N", help="Axis of that figure, from 1.")] = None,
     json: options.Json = None,
 ) -> None:
-    """Write report.html and the figures, from the results alone; print the tables.
+    """Write report.html, tables.md and the figures, from the results alone; print the tables.
 
     \b
     Examples:
       breathcast study report results
-      breathcast study report results -o paper --formats pdf --horizon 0.5 --marker 3 --axis 3
+      breathcast study report results --formats pdf --horizon 0.5 --marker 3 --axis 3
     """
     from breathcast.reports.study_figures import save_figures
     from breathcast.studies.reproduction import published, to_dict
@@ -125,6 +127,7 @@ def report(
     check_targets([json])
     results, place = _results(folder), output or folder
     make_folder(place / "figures")
+    undrawn: list[str] = []
     with waiting("Drawing the figures"):
         files = save_figures(
             results,
@@ -135,8 +138,11 @@ def report(
             horizon=horizon,
             marker=marker,
             axis=axis,
+            say=undrawn.append,
         )
-    say(f"Wrote {len(files)} figures in {place / 'figures'}")
+    say(f"Wrote {len(files)} files in {place / 'figures'}; captions.txt says what each figure shows")
+    for line in undrawn:
+        say(line)
     studying.write_report(results, folder, place)
     if not emit_json(to_dict(results, published(results.spec.name)), json):
         studying.show_results(results)
@@ -242,6 +248,14 @@ def _choices(results: Results) -> pl.DataFrame:
     )
 
 
+def _csv(frame: pl.DataFrame) -> str:
+    """A list of numbers becomes one field, with blanks between them."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.list().cast(pl.List(pl.String)).list.join(" ")).write_csv()
+
+
 def _arrow(frame: pl.DataFrame) -> bytes:
     import io
 
@@ -264,4 +278,4 @@ _TABLES = {
     "selection": lambda results: results.selection,
     "choices": _choices,
 }
-_WRITERS = {".csv": lambda frame: frame.write_csv(), ".parquet": _parquet, ".arrow": _arrow}
+_WRITERS = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow}

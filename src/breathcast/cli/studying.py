@@ -149,6 +149,7 @@ def show_results(results: Results) -> None:
     from rich.text import Text
 
     from breathcast.reports.glossary import NOTICE
+    from breathcast.reports.study_summary import remarks
     from breathcast.reports.study_tables import study_tables
     from breathcast.reports.terminal import bullets, console, show
     from breathcast.studies.reproduction import published
@@ -160,29 +161,19 @@ def show_results(results: Results) -> None:
     bullets(remarks(results), target)
 
 
-def remarks(results: Results) -> list[str]:
-    """What a reader of the tables must know: what is missing, failed or diverged."""
-    lines = []
-    missing = sum(results.missing.values())
-    if missing:
-        lines.append(f"{missing} tasks are not done yet: the tables show what is there.")
-    for failure in results.failures[:5]:
-        lines.append(f"{failure['title']} on {failure['recording']} failed: {failure['why']}")
-    if more := len(results.failures[5:]):
-        lines.append(f"{more} more tasks failed; --retry tries them again.")
-    lost = int(results.test["diverged"].sum())
-    if lost:
-        lines.append(f"{lost} of {len(results.test)} test runs diverged and are left out of the means.")
-    return lines
-
-
 def write_report(results: Results, folder: Path, output: Path | None = None) -> None:
-    """The page, from the store; beside it unless another folder is named."""
+    """The page and the tables as Markdown, from the store; beside it unless another folder is named."""
     from breathcast.cli.output import save
+    from breathcast.reports.markdown import tables_page
     from breathcast.reports.study_page import study_page
+    from breathcast.reports.study_summary import remarks, summary
+    from breathcast.reports.study_tables import study_tables
     from breathcast.studies.reproduction import published
     from breathcast.studies.store import Store
 
+    known = published(results.spec.name)
     with waiting("Writing the report"):
-        page = study_page(results, Store(folder), published(results.spec.name))
+        page = study_page(results, Store(folder), known)
+        tables = tables_page(study_tables(results, known), [*summary(results), *remarks(results)])
     save((output or folder) / "report.html", page)
+    save((output or folder) / "tables.md", tables)

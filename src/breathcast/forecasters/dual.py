@@ -55,7 +55,7 @@ def _start(windows: Windows, seed: int, run: int, units: int, precision: str) ->
     p, q = windows.series.shape[1], padded(units)
     matrix = _matrix(windows, precision)
     W_a, W_b, W_c = draw_weights(seed, run, units, matrix.shape[1], p)
-    recurrent, inputs, readout = (aligned(n, q).astype(precision) for n in (q, len(matrix), p))
+    recurrent, inputs, readout = (aligned(n, q, kind=precision) for n in (q, len(matrix), p))
     recurrent[:units, :units], readout[:, :units] = W_a, W_c
     inputs[:, :units] = matrix @ W_b.T.astype(precision)
     return recurrent, inputs, readout
@@ -162,7 +162,7 @@ def work_for(method: Network, task: Task, windows: int, precision: str) -> Any:
     sight = BLOCK + task.horizon + 1
 
     def zeros(*shape: int) -> NDArray[Any]:
-        return aligned(*shape).astype(precision)
+        return aligned(*shape, kind=precision)  # not astype: its copy begins anywhere
 
     return Work(
         recurrent=zeros({UORO: 2, RTRL: depth}.get(rule, 1), q, q),

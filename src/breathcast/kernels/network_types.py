@@ -8,13 +8,14 @@ the same bits.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 FIXED, UORO, RTRL, SNAP1, DNI = range(5)  # the rule that estimates the gradient
-_LINE = 8  # numbers in a cache line
+_LINE = 8  # numbers of double precision in a cache line
+_LINE_BYTES = 64
 DEPTH = 128  # steps kept for the backward gradient of RTRL, of which 12-25 are used in practice
 
 
@@ -23,11 +24,11 @@ def padded(units: int) -> int:
     return -(-units // _LINE) * _LINE
 
 
-def aligned(*shape: int) -> NDArray[np.float64]:
+def aligned(*shape: int, kind: DTypeLike = np.float64) -> NDArray[Any]:
     """Zeros that begin on a cache line: a vector of the processor then never lies across two of them."""
-    size = int(np.prod(shape))
-    room = np.zeros(size + _LINE)
-    begin = (-room.ctypes.data // room.itemsize) % _LINE
+    size, width = int(np.prod(shape)), np.dtype(kind).itemsize
+    room = np.zeros(size + _LINE_BYTES // width, dtype=kind)
+    begin = -room.ctypes.data % _LINE_BYTES // width
     return room[begin : begin + size].reshape(shape)
 
 

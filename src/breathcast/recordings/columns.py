@@ -55,18 +55,23 @@ def column_names(marker: str, dimension: int) -> list[str]:
     return [f"{marker} {axis}_mm" for axis in AXES[:dimension]]
 
 
-def lay_out(names: Sequence[str], options: Options, file: Path) -> Layout:
-    """Find the columns by the map that the user gave, else by their names; never by their values."""
-    time_key, groups = _mapped(names, options, file) if options.columns else _recognised(names, file)
+def lay_out(names: Sequence[str], options: Options, file: Path, line: int | None = None) -> Layout:
+    """Find the columns by the map that the user gave, else by their names, which stand in that line of the file."""
+    try:
+        return _lay_out(names, options)
+    except BreathcastError as error:
+        raise BreathcastError(error.problem, file=file, line=line, cure=error.cure) from error
+
+
+def _lay_out(names: Sequence[str], options: Options) -> Layout:
+    time_key, groups = _mapped(names, options) if options.columns else _recognised(names)
     if len({len(group) for group in groups.values()}) > 1:
         sizes = ", ".join(f"{plain(marker)} has {len(group)}" for marker, group in groups.items())
-        raise BreathcastError(
-            f"the markers differ in their number of coordinates: {sizes}", file=file, cure=_cure(names)
-        )
+        raise BreathcastError(f"the markers differ in their number of coordinates: {sizes}", cure=_cure(names))
     notes: list[str] = []
     time, per_second = _clock_of(time_key, names, notes)
     coordinates = [index for group in groups.values() for index in group]
-    to_mm = _units([names[index] for index in coordinates], options, file, notes)
+    to_mm = _units([names[index] for index in coordinates], options, notes)
     if not _is_ours(names, time, groups):
         notes.insert(0, _said(names, time, groups))
     return Layout(time, per_second, coordinates, to_mm, tuple(groups), notes)
@@ -87,48 +92,48 @@ def split_unit(name: str, units: dict[str, float]) -> tuple[str, str | None]:
 TimeKey = tuple[int, str] | None
 
 
-def _mapped(names: Sequence[str], options: Options, file: Path) -> tuple[TimeKey, dict[str, list[int]]]:
+def _mapped(names: Sequence[str], options: Options) -> tuple[TimeKey, dict[str, list[int]]]:
     """Look up each name of the user's map."""
     time: TimeKey = None
     groups: dict[str, list[int]] = {}
     for key, value in (options.columns or {}).items():
         wanted = [value] if isinstance(value, str) else list(value)
-        indices = [_index(name, names, file) for name in wanted]
+        indices = [_index(name, names) for name in wanted]
         if not is_time_key(key):
             groups[key] = indices
         elif len(indices) == 1 and time is None:
             stated = key != "time" and split_unit(key, PER_SECOND)[1]
             if key != "time" and not stated:
                 cure = f"write the key as time, or with its unit: {', '.join(f'time_{unit}' for unit in PER_SECOND)}"
-                raise BreathcastError(f"the unit of {plain(key)!r} is not known", file=file, cure=cure)
+                raise BreathcastError(f"the unit of {plain(key)!r} is not known", cure=cure)
             time = (indices[0], key if stated else names[indices[0]])
         else:
-            raise BreathcastError("the map names more than one column for the time", file=file, cure=_cure(names))
+            raise BreathcastError("the map names more than one column for the time", cure=_cure(names))
     if empty := [marker for marker, group in groups.items() if not group]:
-        raise BreathcastError(f"the map gives no column for {plain(empty[0])!r}", file=file, cure=_cure(names))
+        raise BreathcastError(f"the map gives no column for {plain(empty[0])!r}", cure=_cure(names))
     return time, groups
 
 
-def _index(name: str, names: Sequence[str], file: Path) -> int:
+def _index(name: str, names: Sequence[str]) -> int:
     found = [index for index, other in enumerate(names) if other == name]
     if len(found) == 1:
         return found[0]
     problem = f"has {len(found) or 'no'} columns named {plain(name)!r}; the columns are: {_listed(names)}"
-    raise BreathcastError(problem, file=file, cure=_cure(names))
+    raise BreathcastError(problem, cure=_cure(names))
 
 
-def _recognised(names: Sequence[str], file: Path) -> tuple[TimeKey, dict[str, list[int]]]:
+def _recognised(names: Sequence[str]) -> tuple[TimeKey, dict[str, list[int]]]:
     """Find the time, and the groups of columns that differ only in the letter x, y or z."""
     times = [i for i, name in enumerate(names) if split_unit(name, PER_SECOND)[0].lower() in TIME_NAMES]
     if len(times) > 1:
-        raise _undecided(names, "which of them is the time", file)
+        raise _undecided(names, "which of them is the time")
     found: dict[tuple[str, str], dict[str, int]] = {}
     for i, name in enumerate(names):
         if i in times or not (parts := _axis(split_unit(name, MM_PER_UNIT)[0])):
             continue
         before, axis, after = parts
         if axis in found.setdefault((before, after), {}):
-            raise _undecided(names, f"which {axis} belongs to which marker", file)
+            raise _undecided(names, f"which {axis} belongs to which marker")
         found[before, after][axis] = i
     # A lone x must stand by itself: `index` ends in x without being a coordinate.
     groups = {
@@ -140,12 +145,12 @@ def _recognised(names: Sequence[str], file: Path) -> tuple[TimeKey, dict[str, li
     if not groups and times and len(others) == 1:  # a time and one more column can only be a trace
         return (times[0], names[times[0]]), {split_unit(names[others[0]], MM_PER_UNIT)[0]: others}
     if not groups:
-        raise _undecided(names, "which of them hold the positions", file)
+        raise _undecided(names, "which of them hold the positions")
     markers: dict[str, list[int]] = {}
     for number, (key, axes) in enumerate(groups.items(), start=1):
         marker = _marker_name(key, number)
         if marker in markers:
-            raise _undecided(names, f"which of them belong to {plain(marker)!r}", file)
+            raise _undecided(names, f"which of them belong to {plain(marker)!r}")
         markers[marker] = [axes[axis] for axis in sorted(axes)]
     return ((times[0], names[times[0]]) if times else None), markers
 
@@ -186,13 +191,13 @@ def _clock_of(time: TimeKey, names: Sequence[str], notes: list[str]) -> tuple[in
     return index, PER_SECOND[unit or "s"]
 
 
-def _units(names: Sequence[str], options: Options, file: Path, notes: list[str]) -> Floats:
+def _units(names: Sequence[str], options: Options, notes: list[str]) -> Floats:
     """The factor to mm of each coordinate: from its name, else the unit given, else 1 with a note."""
     stated = [split_unit(name, MM_PER_UNIT)[1] for name in names]
     for name, unit in zip(names, stated, strict=True):
         if unit and options.unit and MM_PER_UNIT[unit] != MM_PER_UNIT[options.unit]:
             problem = f"the column {plain(name)!r} states {unit}, but the unit given is {options.unit}"
-            raise BreathcastError(problem, file=file, cure="leave the unit out, or rename the column")
+            raise BreathcastError(problem, cure="leave the unit out, or rename the column")
     found = dict.fromkeys(unit for unit in stated if unit)
     if found:
         notes.append(f"unit {' and '.join(found)}, as the column names state")
@@ -215,10 +220,8 @@ def _said(names: Sequence[str], time: int | None, groups: dict[str, list[int]]) 
     return "columns: " + ", ".join(said[:8]) + (", ..." if len(said) > 8 else "")
 
 
-def _undecided(names: Sequence[str], question: str, file: Path) -> BreathcastError:
-    return BreathcastError(
-        f"has the columns {_listed(names)}; it is not clear {question}", file=file, cure=_cure(names)
-    )
+def _undecided(names: Sequence[str], question: str) -> BreathcastError:
+    return BreathcastError(f"has the columns {_listed(names)}; it is not clear {question}", cure=_cure(names))
 
 
 def _listed(names: Sequence[str]) -> str:

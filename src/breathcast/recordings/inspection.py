@@ -15,6 +15,7 @@ PERIODS = (1.5, 30.0)  # s: what counts as a breath; quiet ones last 3 to 7 s, s
 SPEED = 300.0  # mm/s: faster is no chest; laughter reached 115 mm/s in the real recordings
 STEP = 2.0  # mm: a smaller step is noise, however fast the clock
 AMPLITUDES = (1.0, 100.0)  # mm: beyond, the unit is in doubt
+FARTHEST = 1e9  # mm: a thousand kilometres away nothing breathes, and sums of squares still fit a number
 
 _GRID = 20.0  # Hz: breaths are looked for on this uniform clock
 _Array = NDArray[np.float64]
@@ -112,7 +113,7 @@ def inspect(recording: Recording) -> Inspection:
         period=period,
         amplitude=amplitude,
         jumps=len(jumps),
-        jump_times=tuple(float(t) for t in jumps[:10]),
+        jump_times=tuple(jumps[np.isfinite(jumps)][:10].tolist()),
         labels=recording.labels,
         notes=recording.notes,
         remarks=tuple(_remarks(recording, clock, markers, amplitude, len(jumps))),
@@ -219,7 +220,10 @@ def _breathing(recording: Recording, times: _Array) -> tuple[int | None, _Array]
     if not 0 < spreads[mover] < np.inf:
         return None, _NO_BREATHS
     rows = seen[:, mover]
-    return mover, _breaths(times[rows], _principal(recording.positions[rows, mover]))
+    positions = recording.positions[rows, mover]
+    if not np.abs(np.percentile(positions, [1, 99], axis=0)).max() < FARTHEST:  # a single wild sample does no harm
+        return None, _NO_BREATHS
+    return mover, _breaths(times[rows], _principal(positions))
 
 
 def _principal(positions: _Array) -> _Array:

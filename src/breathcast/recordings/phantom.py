@@ -29,7 +29,7 @@ def read(path: Path, options: Options) -> Recording:
     text = load_text(path)
     start = _first_row(text)
     names = _names(text, start)
-    layout = lay_out(names, options, path)
+    layout = lay_out(names, options, path, int(text.numbers[max(start - 1, 0)]))
     values = parse_numbers(text, start, SPACE, len(NAMES), layout.wanted, options.decimal)
     times, positions = layout.apply(values)
     samples = Samples(

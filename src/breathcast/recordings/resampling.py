@@ -9,6 +9,7 @@ from breathcast.errors import BreathcastError
 from breathcast.recordings.recording import Recording
 
 SAME = 1e-6  # s: two times no further apart are one
+MOST_VALUES = 100_000_000  # samples × markers × dimensions: 800 MB
 MAX_GAP = 1.5  # nominal sampling periods: a clock may jitter by half a period, and one lost sample makes a gap
 
 
@@ -64,6 +65,8 @@ def _uniform(recording: Recording, rate: float) -> NDArray[np.float64]:
     span = times[-1] - times[0]
     if span > 3600.0 + 1000.0 * recording.duration:
         raise BreathcastError(f"the clock of {recording.name} runs {span:g} s for {len(times)} samples", cure=cure)
+    if (span + SAME) * rate * recording.positions[0].size > MOST_VALUES:
+        raise BreathcastError(f"{rate:g} Hz make too many samples of {span:g} s", cure="give a lower rate")
     return np.asarray(times[0] + np.arange(int((span + SAME) * rate) + 1) / rate)
 
 

@@ -41,7 +41,7 @@ def read(path: Path, options: Options) -> Recording:
     has_names = not all(map(is_number, names))
     if not has_names:
         names = [str(number) for number in range(1, len(names) + 1)]
-    layout = lay_out(names, options, path)
+    layout = lay_out(names, options, path, int(text.numbers[0]))
     values = parse_numbers(text, int(has_names), delimiter, len(names), layout.wanted, options.decimal)
     times, positions = layout.apply(values)
     samples = Samples(

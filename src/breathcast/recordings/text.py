@@ -82,6 +82,8 @@ def load_text(file: Path) -> Text:
     kept = ~lines.str.contains(r"^[^\S\t]*$") & ~lines.str.contains(r"^\s*#")
     if not kept.any():
         raise BreathcastError("holds no data", file=file, cure="check that it was copied completely")
+    if kept[-1]:  # a number that was cut short still is one: nobody else would notice
+        notes.append(f"line {len(lines)}, the last, has no line break at its end: it may be cut short")
     numbers = pl.Series("number", np.arange(1, len(lines) + 1)).filter(kept)
     return Text(file, lines.filter(kept), numbers, understand(comments), notes)
 
@@ -142,7 +144,8 @@ def parse_numbers(
     columns = [good.list.get(index).str.strip_chars() for index in wanted]
     decimal = decimal or _decimal_mark(columns)
     values = np.full((len(rows), len(wanted)), np.nan)
-    damage = {int(row): f"{counts[row]} fields instead of {width}" for row in np.flatnonzero(counts != width)}
+    torn = np.flatnonzero(counts != width).tolist()
+    damage = {row: f"{counted(int(counts[row]), 'field')} instead of {width}" for row in torn}
     for target, column in enumerate(columns):
         values[whole, target], wrong = _to_floats(column, decimal)
         for index in np.flatnonzero(wrong):

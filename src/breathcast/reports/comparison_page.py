@@ -53,9 +53,9 @@ def _horizons(comparison: Comparison) -> str:
         f'<div class="controls">{html.choice("score", "Score", options, "rmse")}'
         f"{html.switches(legend(comparison))}</div>"
     )
-    caption = "Mean over the recordings; bars are 95 % intervals over the runs." + _warned(comparison)
+    caption = "Mean over the recordings; bars are 95 % intervals over the runs." + html.warned(comparison.warning)
     alternative = "Each score against the horizon, one line a method; the RMSE is in the table above"
-    picture = html.figure("score-figures", "scores", alternative, caption, controls)
+    picture = html.figure("score-figures", "choice", alternative, caption, controls)
     return html.table(horizon_table(comparison)) + picture
 
 
@@ -73,7 +73,7 @@ def _times(comparison: Comparison, times: dict[str, Any]) -> str:
     )
     caption = (
         f"First run, {first['horizon']:g} s ahead; a forecast stands at the time it is for, beside the truth (wide "
-        f"line). {_extent(comparison, packed)}{_warned(comparison)}"
+        f"line). {_extent(comparison, packed)}{html.warned(comparison.warning)}"
     )
     alternative = "Truth and forecasts of one coordinate over time"
     return html.figure("time-figure", "times", alternative, caption, controls)
@@ -91,10 +91,6 @@ def _extent(comparison: Comparison, packed: Sequence[dict[str, Any]]) -> str:
     return " ".join(said)
 
 
-def _warned(comparison: Comparison) -> str:
-    return f" Immediate feedback: {comparison.warning}." if comparison.warning else ""
-
-
 def _labelled(labels: str) -> str:
     return f" ({labels})" if labels else ""
 
@@ -110,18 +106,11 @@ def _settings(comparison: Comparison) -> str:
 
 def _notes(recordings: Sequence[Recording]) -> str:
     return "".join(
-        f"<h3>{escape(recording.name)}</h3><p>{recording.duration:.1f} s at {recording.rate:g} Hz; "
-        f"markers: {escape(', '.join(recording.markers))}"
-        f"{escape('; labels: ' + ', '.join(recording.labels)) if recording.labels else ''}.</p>"
-        f"{html.bullets(recording.notes) or '<p>Nothing had to be assumed or repaired.</p>'}"
+        html.noted(recording.name, len(recording), recording.rate, recording.markers, recording.labels, recording.notes)
         for recording in recordings
     )
 
 
 def _versions(comparison: Comparison) -> str:
     listed = ", ".join(f"{name} {version}" for name, version in versions().items())
-    return (
-        f"<p>{escape(listed)}; seed {comparison.seed}.</p>"
-        "<p>All numbers of this page are embedded in it as JSON (the element with the id <code>results</code>). "
-        '<button type="button" data-save="results" data-file="results.json">Save results.json</button></p>'
-    )
+    return f"<p>{escape(listed)}; seed {comparison.seed}.</p>" + html.saving()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,18 @@ from breathcast.recordings.recording import Recording
 from breathcast.reports.glossary import REFERENCE, SCORE_WORDS
 from breathcast.reports.inspections import axes
 
-# Mid tones, so that each is read on white and on black; the second ten repeat them dashed.
+# Mid tones, so that each is read on white and on black; the first six differ for every kind of colour vision. The
+# second ten repeat them dashed.
 COLOURS = (
-    "#3b82d6",
-    "#d97706",
-    "#1a9850",
-    "#c2459a",
+    "#1f77c9",
+    "#d97f00",
+    "#008f6b",
+    "#b8479a",
+    "#5aa9dd",
+    "#c8401f",
     "#8b6fd6",
-    "#0e9aa7",
-    "#dc4b43",
-    "#a87132",
     "#8a9a1b",
+    "#a87132",
     "#5b7c99",
 )
 _DASHES = ("solid", "dash", "dot")
@@ -58,24 +60,31 @@ def layout(warning: str | None = None, **changes: Any) -> Spec:
     return base | changes
 
 
-def styles(comparison: Comparison) -> dict[Method, Spec]:
-    """Colour, dash and symbol of each method; the reference is grey and dotted."""
-    found: dict[Method, Spec] = {}
-    for method in comparison.methods:
-        if method.name == REFERENCE:
-            found[method] = {"colour": GREY, "dash": "dot", "symbol": "line-ew-open"}
+def looks(references: Iterable[bool]) -> list[Spec]:
+    """Colour, dash and symbol of each method in turn; a reference is grey and dotted."""
+    found: list[Spec] = []
+    n = 0  # methods that are no reference
+    for reference in references:
+        if reference:
+            found.append({"colour": GREY, "dash": "dot", "symbol": "line-ew-open"})
             continue
-        n = len([other for other in found if other.name != REFERENCE])
         colour, symbol = COLOURS[n % len(COLOURS)], _SYMBOLS[n % len(_SYMBOLS)]
-        found[method] = {"colour": colour, "dash": _DASHES[n // len(COLOURS) % len(_DASHES)], "symbol": symbol}
+        found.append({"colour": colour, "dash": _DASHES[n // len(COLOURS) % len(_DASHES)], "symbol": symbol})
+        n += 1
     return found
+
+
+def styles(comparison: Comparison) -> dict[Method, Spec]:
+    """How each method is drawn."""
+    methods = comparison.methods
+    return dict(zip(methods, looks(method.name == REFERENCE for method in methods), strict=True))
 
 
 def legend(comparison: Comparison, shown: set[Method] | None = None) -> list[Spec]:
     """What the page needs to offer each method: its name, its look, and whether it is drawn at first."""
-    names, looks = labels(comparison.methods), styles(comparison)
+    names, styled = labels(comparison.methods), styles(comparison)
     return [
-        {"name": names[m], "title": m.title, "shown": shown is None or m in shown, **looks[m]}
+        {"name": names[m], "title": m.title, "shown": shown is None or m in shown, **styled[m]}
         for m in comparison.methods
     ]
 
@@ -86,12 +95,12 @@ def score_figures(comparison: Comparison) -> dict[str, Spec]:
 
 
 def _score_figure(comparison: Comparison, score: str) -> Spec:
-    names, looks = labels(comparison.methods), styles(comparison)
+    names, styled = labels(comparison.methods), styles(comparison)
     horizons = list(comparison.horizons)
     data = []
     for method in comparison.methods:
         scores = [comparison.average(method, score=score, horizon=h) for h in horizons]
-        colour = looks[method]["colour"]
+        colour = styled[method]["colour"]
         data.append(
             {
                 "type": "scatter",
@@ -100,8 +109,8 @@ def _score_figure(comparison: Comparison, score: str) -> Spec:
                 "x": horizons,
                 "y": [value.mean for value in scores],
                 "error_y": {"type": "data", "array": [value.interval or 0.0 for value in scores], "thickness": 1},
-                "line": {"color": colour, "dash": looks[method]["dash"], "width": 2},
-                "marker": {"symbol": looks[method]["symbol"], "size": 8, "color": colour},
+                "line": {"color": colour, "dash": styled[method]["dash"], "width": 2},
+                "marker": {"symbol": styled[method]["symbol"], "size": 8, "color": colour},
                 "hovertemplate": "%{y:.3f}",
             }
         )
@@ -149,25 +158,35 @@ def shown_first(comparison: Comparison) -> set[Method]:
 
 
 def _pack(trace: Trace, length: int, recording: Recording) -> Spec:
-    truth = trace.truth[:length]
-    spreads = np.array([[_spread(truth[:, m, a]) for a in range(truth.shape[2])] for m in range(truth.shape[1])])
-    coordinates = []
-    for m, marker in enumerate(trace.markers):
-        for a, axis in enumerate(axes(truth.shape[2])):
-            known = truth[:, m, a][np.isfinite(truth[:, m, a])]
-            offset = round(float(known.mean()), 2) if known.size else 0.0
-            lines = {label: _packed(values[:length, m, a], offset) for label, values in trace.forecasts.items()}
-            coordinates.append(
-                {"name": f"{marker} {axis}", "offset": offset, "truth": _packed(truth[:, m, a], offset), "lines": lines}
-            )
+    places = coordinates(trace.markers, trace.truth[:length])
+    for place, (m, a) in zip(places, np.ndindex(trace.truth.shape[1:]), strict=True):
+        place["lines"] = {
+            label: packed(values[:length, m, a], place["offset"]) for label, values in trace.forecasts.items()
+        }
     return {
         "name": trace.recording,
         "labels": ", ".join(recording.labels),
         "horizon": trace.horizon,
         "times": [round(float(t), 3) for t in trace.times[:length]],
-        "first": int(np.argmax(spreads)),
-        "coordinates": coordinates,
+        "first": widest(trace.truth[:length]),
+        "coordinates": places,
     }
+
+
+def coordinates(markers: Sequence[str], truth: Array) -> list[Spec]:
+    """For each marker and axis its name, an offset, and the truth packed about it."""
+    found = []
+    for m, marker in enumerate(markers):
+        for a, axis in enumerate(axes(truth.shape[2])):
+            known = truth[:, m, a][np.isfinite(truth[:, m, a])]
+            offset = round(float(known.mean()), 2) if known.size else 0.0
+            found.append({"name": f"{marker} {axis}", "offset": offset, "truth": packed(truth[:, m, a], offset)})
+    return found
+
+
+def widest(truth: Array) -> int:
+    """The place of the coordinate that moves most, in the order of the coordinates."""
+    return int(np.argmax([_spread(truth[:, m, a]) for m, a in np.ndindex(truth.shape[1:])]))
 
 
 def _spread(values: Array) -> float:
@@ -175,7 +194,7 @@ def _spread(values: Array) -> float:
     return float(known.std()) if known.size else 0.0
 
 
-def _packed(values: Array, offset: float) -> str:
+def packed(values: Array, offset: float) -> str:
     """Little-endian 16-bit integers in base64; what is missing is -32768, what is out of range is at its edge."""
     hundredths: NDArray[np.float64] = np.clip(np.rint((values - offset) * 100), _MISSING + 1, -_MISSING - 1)
     whole = np.where(np.isfinite(hundredths), hundredths, _MISSING).astype("<i2")

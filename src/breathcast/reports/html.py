@@ -138,6 +138,31 @@ def switches(entries: Iterable[Mapping[str, Any]], label: str = "Methods shown")
     return f'<fieldset class="legend"><legend>{escape(label)}</legend>{boxes}</fieldset>'
 
 
+def warned(warning: str | None) -> str:
+    """The end of a caption: what a reader of these numbers must know first."""
+    return f" Immediate feedback: {warning}." if warning else ""
+
+
+def noted(
+    name: str, samples: int, rate: float, markers: Sequence[str], labels: Sequence[str], notes: Sequence[str]
+) -> str:
+    """A recording, and what its reader assumed or repaired."""
+    named = f"; markers: {escape(', '.join(markers))}" if markers else ""
+    labelled = f"; labels: {escape(', '.join(labels))}" if labels else ""
+    return (
+        f"<h3>{escape(name)}</h3><p>{samples / rate:.1f} s at {rate:g} Hz{named}{labelled}.</p>"
+        f"{bullets(notes) or '<p>Nothing had to be assumed or repaired.</p>'}"
+    )
+
+
+def saving() -> str:
+    """Where the numbers of a page are, and a button that saves them."""
+    return (
+        "<p>All numbers of this page are embedded in it as JSON (the element with the id <code>results</code>). "
+        '<button type="button" data-save="results" data-file="results.json">Save results.json</button></p>'
+    )
+
+
 def _row(row: Row, titles: bool, rooms: Sequence[str | None]) -> str:
     kind = ' class="reference"' if row.reference else ""
     title = f'<span class="title">{escape(row.title)}</span>' if titles and row.title else ""

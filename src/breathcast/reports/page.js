@@ -31,9 +31,11 @@
   const kinds = {
     plain: (figure, data) => data,
 
-    scores: (figure, data) => {
+    // One of several descriptions: each list chooses further down; the boxes, if there are any, show its lines.
+    choice: (figure, data) => {
+      const spec = [...figure.querySelectorAll("select")].reduce((found, list) => found[list.value], data);
+      if (!figure.querySelector("input[type=checkbox]")) return spec;
       const shown = ticked(figure);
-      const spec = data[chosen(figure, "score").value];
       return { ...spec, data: spec.data.map((line) => ({ ...line, visible: shown.has(line.name) })) };
     },
 
@@ -41,25 +43,38 @@
       const recording = data.recordings[chosen(figure, "recording").value];
       offer(chosen(figure, "coordinate"), recording);
       const place = recording.coordinates[chosen(figure, "coordinate").value];
-      const shown = ticked(figure);
-      const line = (name, values, look) => ({
-        type: "scatter",
-        mode: "lines",
-        name,
-        x: recording.times,
-        y: unpack(values, place.offset),
-        line: look,
-      });
-      const forecasts = data.legend
-        .filter((entry) => shown.has(entry.name) && entry.name in place.lines)
-        .map((entry) =>
-          line(entry.name, place.lines[entry.name], { color: entry.colour, dash: entry.dash, width: 1.8 }),
-        );
-      const truth = line("truth", place.truth, { color: "#808080", width: 4 });
+      const forecasts = lines(figure, data, recording.times, place.lines, (text) => unpack(text, place.offset));
+      const look = { color: "#808080", width: 4 };
+      const truth = { ...LINE, name: "truth", x: recording.times, y: unpack(place.truth, place.offset), line: look };
       // Keeps a zoom while methods are ticked, but not when another recording or coordinate is chosen.
       const layout = { ...data.layout, uirevision: `${recording.name}/${place.name}` };
       return { data: [truth, ...forecasts], layout };
     },
+
+    loss: (figure, data) => {
+      const recording = data.recordings[chosen(figure, "recording").value];
+      const decibels = (text) => unpack(text, 0).map((value) => (value === null ? null : 10 ** (value / 10)));
+      const layout = { ...data.layout, uirevision: recording.name };
+      return { data: lines(figure, data, recording.times, recording.lines, decibels), layout };
+    },
+  };
+
+  const LINE = { type: "scatter", mode: "lines" };
+
+  // The lines of the methods that are ticked; where there is a list of horizons, those of the chosen one.
+  const lines = (figure, data, times, packed, decode) => {
+    const list = chosen(figure, "horizon");
+    const there = list ? (packed[list.value] ?? {}) : packed;
+    const shown = ticked(figure);
+    return data.legend
+      .filter((entry) => shown.has(entry.name) && entry.name in there)
+      .map((entry) => ({
+        ...LINE,
+        name: entry.name,
+        x: times,
+        y: decode(there[entry.name]),
+        line: { color: entry.colour, dash: entry.dash, width: 1.8 },
+      }));
   };
 
   // Lists the coordinates of a recording; the one that was chosen stays so, if it is there.

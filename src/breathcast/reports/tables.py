@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from breathcast.evaluation.compare import Comparison, labels
@@ -42,6 +42,12 @@ class Table:
     rows: tuple[Row, ...]
     warning: str | None = None  # shown with the caption, always
     words: bool = False  # whether the cells are words, not numbers
+
+
+def part(table: Table, start: int, stop: int) -> Table:
+    """The same rows with some of the columns; those of the row heads always."""
+    rows = tuple(replace(row, cells=row.cells[start:stop]) for row in table.rows)
+    return replace(table, columns=(table.columns[0], *table.columns[1:][start:stop]), rows=rows)
 
 
 def scores_table(comparison: Comparison) -> Table:

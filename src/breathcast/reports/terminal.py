@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from breathcast.reports.tables import Cell, Table
+from breathcast.reports.tables import Cell, Table, part
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,14 +57,9 @@ def _blocks(table: Table, target: Console) -> list[Table]:
             return [candidate]
     tight = _tight(table)
     count = len(tight.columns) - 1
-    fitting = [n for n in range(1, count) if _width(_part(tight, 0, n), target) <= target.width]
+    fitting = [n for n in range(1, count) if _width(part(tight, 0, n), target) <= target.width]
     size = max(fitting, default=1)
-    return [_part(tight, start, start + size) for start in range(0, count, size)]
-
-
-def _part(table: Table, start: int, stop: int) -> Table:
-    rows = tuple(replace(row, cells=row.cells[start:stop]) for row in table.rows)
-    return replace(table, columns=(table.columns[0], *table.columns[1:][start:stop]), rows=rows)
+    return [part(tight, start, start + size) for start in range(0, count, size)]
 
 
 def _tight(table: Table) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from breathcast.errors import BreathcastError
 from breathcast.files import undisturbed
 from breathcast.recordings.recording import Recording
 from breathcast.studies.executors import Executor
-from breathcast.studies.selection import Choice, choose, chosen
+from breathcast.studies.selection import Choice, choose, chosen, survivors
 from breathcast.studies.spec import Spec, from_mapping
 from breathcast.studies.store import Store
-from breathcast.studies.tasks import Source, Stage, Task, fingerprint, selection_tasks, test_tasks
+from breathcast.studies.tasks import Source, Stage, Task, fingerprint, screening_tasks, selection_tasks, test_tasks
 from breathcast.version import __version__
 
 
@@ -41,6 +42,9 @@ class Progress:
         return missing * (time.monotonic() - self.begun) / self.computed
 
 
+Done = dict[str, dict[Stage, tuple[int, int]]]  # by method and stage: tasks done, and tasks so far as they are known
+
+
 @dataclass(frozen=True)
 class Results:
     """What a study has found so far."""
@@ -51,14 +55,17 @@ class Results:
     choices: list[Choice]
     test: pl.DataFrame
     test_tasks: list[Task]
-    progress: dict[str, dict[Stage, tuple[int, int]]]  # by method: tasks done and tasks, so far as they are known
+    progress: Done
     failures: list[dict[str, Any]]
 
     @property
     def missing(self) -> dict[Stage, int]:
         """Tasks still to do."""
-        stages: tuple[Stage, ...] = ("selection", "test")
-        return {s: sum(total - done for done, total in (part[s] for part in self.progress.values())) for s in stages}
+        found: dict[Stage, int] = {}
+        for part in self.progress.values():
+            for stage, (done, total) in part.items():
+                found[stage] = found.get(stage, 0) + total - done
+        return found
 
 
 def run(
@@ -74,54 +81,61 @@ def run(
 
     Stopped at any moment, and started again with the same folder, it goes on with what was not yet written.
     """
+    recordings = _shortened(spec, recordings)
     sources = [Source.of(recording) for recording in recordings]
     spec.members([source.name for source in sources])  # an error now rather than after hours
     store.describe(description(spec, recordings))
     for entry in spec.method:  # before the workers start: processes that compile the same kernel would race
         entry.base().warm_up(spec.form)
-    tasks = list(selection_tasks(spec, sources))
-    _do(tasks, "selection", recordings, store, executor, report, retry)
-    choices = choose(store.scores(tasks), spec.select)
-    tests = list(test_tasks(spec, sources, chosen(choices)))
-    _do(tests, "test", recordings, store, executor, report, retry)
+    for stage, tasks in stages(spec, sources, store):
+        _do(tasks, stage, recordings, store, executor, report, retry)
     return results(store)
+
+
+def stages(spec: Spec, sources: Sequence[Source], store: Store) -> Iterator[tuple[Stage, list[Task]]]:
+    """The tasks of one stage after the other; those of a stage follow from what the store then holds of the last."""
+    screening = list(screening_tasks(spec, sources))
+    if screening:
+        yield "screening", screening
+    unknown = {(task.title, task.recording, horizon) for task in store.missing(screening) for horizon in task.horizons}
+    kept = survivors(spec, store.scores("screening", screening))
+    selection = list(selection_tasks(spec, sources, {cell: kept[cell] for cell in kept if cell not in unknown}))
+    yield "selection", selection
+    choices = choose(spec, store.scores("selection", selection))
+    yield "test", list(test_tasks(spec, sources, chosen(choices)))
 
 
 def results(store: Store) -> Results:
     """What the store holds of its study; computes nothing."""
     told = store.description()
     spec, sources = from_mapping(told["spec"]), [Source(r["name"], r["hash"]) for r in told["recordings"]]
-    tasks = list(selection_tasks(spec, sources))
-    selection = store.scores(tasks)
-    choices = choose(selection, spec.select)
-    tests = list(test_tasks(spec, sources, chosen(choices)))
+    tasks = dict(stages(spec, sources, store))
+    selection = store.scores("selection", tasks["selection"])
     return Results(
         spec,
         tuple(source.name for source in sources),
         selection,
-        choices,
-        store.scores(tests),
-        tests,
-        _progress(spec, len(sources), store, tasks, tests),
-        store.failures([*tasks, *tests]),
+        choose(spec, selection),
+        store.scores("test", tasks["test"]),
+        tasks["test"],
+        _progress(spec, len(sources), store, tasks),
+        store.failures([task for stage in tasks.values() for task in stage]),
     )
 
 
-def _progress(
-    spec: Spec, recordings: int, store: Store, selection: Sequence[Task], tests: Sequence[Task]
-) -> dict[str, dict[Stage, tuple[int, int]]]:
-    """A test task is known once its settings are chosen; those to come are counted all the same."""
-    known, there = _count(selection), _count([task for task in selection if store.done(task)])
-    tested = _count([task for task in tests if store.done(task)])
-    planned = _count(tests)
-    cells, found = recordings * len(spec.ahead), {}
+def _progress(spec: Spec, recordings: int, store: Store, tasks: Mapping[Stage, Sequence[Task]]) -> Done:
+    """A task is known once the stage before it is done; until then what is to come is counted by the cells."""
+    known = {stage: _count(listed) for stage, listed in tasks.items()}
+    there = {stage: _count([task for task in listed if store.done(task)]) for stage, listed in tasks.items()}
+    found: Done = {}
     for entry in spec.method:
-        title = entry.title
-        chosen_all = there.get(title, 0) == known.get(title, 0)
-        found[title] = {
-            "selection": (there.get(title, 0), known.get(title, 0)),
-            "test": (tested.get(title, 0), planned.get(title, 0) if chosen_all else cells),
-        }
+        ready, cells = True, recordings * len(spec.ahead)
+        found[entry.title] = {}
+        for stage in tasks:
+            done, total = there[stage].get(entry.title, 0), known[stage].get(entry.title, 0)
+            later = stage == "test" or (stage == "selection" and spec.screens(entry))
+            found[entry.title][stage] = (done, total if ready or not later else cells)
+            ready = ready and done == total
     return found
 
 
@@ -135,6 +149,7 @@ def description(spec: Spec, recordings: Sequence[Recording]) -> dict[str, Any]:
                 "hash": fingerprint(r),
                 "samples": len(r),
                 "rate_hz": r.rate,
+                "markers": list(r.markers),
                 "labels": list(r.labels),
                 "notes": list(r.notes),
             }
@@ -175,7 +190,7 @@ def _do(
         progress.done[task.title] -= 1
     report(progress)
     by_name = {recording.name: recording for recording in recordings}
-    for task, outcome in executor.run((task, _part(by_name[task.recording], task)) for task in missing):
+    for task, outcome in executor.run((task, _beginning(by_name[task.recording], task.end)) for task in missing):
         with undisturbed():
             store.put(task, outcome)
         progress.done[task.title] += 1
@@ -183,17 +198,28 @@ def _do(
         report(progress)
 
 
-def _part(recording: Recording, task: Task) -> Recording:
-    """The part of a recording that a task needs: a selection sees nothing after its validation part."""
-    if task.end is None:
+def _shortened(spec: Spec, recordings: Sequence[Recording]) -> list[Recording]:
+    """The recordings as the study uses them."""
+    names = [recording.name for recording in recordings]
+    if unknown := [name for name in spec.lengths if name not in names]:
+        cure = f"the recordings are {', '.join(names)}"
+        raise BreathcastError(f"lengths names {unknown[0]!r}, but there is no such recording", cure=cure)
+    return [_beginning(recording, spec.lengths.get(recording.name)) for recording in recordings]
+
+
+def _beginning(recording: Recording, end: float | None) -> Recording:
+    """A recording up to `end` s: a selection sees nothing after its validation part."""
+    if end is None or round(end * recording.rate) >= len(recording):
         return recording
-    last = min(len(recording), round(task.end * recording.rate))
+    last = round(end * recording.rate)
     return Recording(
         recording.positions[:last],
         recording.rate,
         times=recording.times[:last],
         markers=recording.markers,
         name=recording.name,
+        labels=recording.labels,
+        notes=[*recording.notes, f"only the first {end:g} s are used"],
     )
 
 

@@ -126,11 +126,13 @@ class Spec(_Part):
     horizons: tuple[Seconds, ...] | Steps
     select: str = "rmse"
     selection_runs: Count = 10
+    screening_runs: Annotated[int, Field(ge=2)] | None = None  # after these, settings that cannot win are given up
     test_runs: Count = 50
     test_start: Seconds = 60.0
     seed: Annotated[int, Field(ge=0)] = 0
     traces: bool = True  # keep forecasts of the first run and the loss over time, for figures
     groups: dict[str, tuple[Count, ...]] = {}  # recordings by place, from 1; "all" is always there
+    lengths: dict[str, Seconds] = {}  # s, of recordings by name of which only the beginning is used
     method: tuple[Entry, ...] = Field(min_length=1)
 
     @field_validator("select")
@@ -148,12 +150,18 @@ class Spec(_Part):
             raise ValueError(f"two methods are called {twice[0]!r}; give one of them a label")
         if not self.ahead:
             raise ValueError("horizons is empty")
+        if self.screening_runs is not None and self.screening_runs >= self.selection_runs:
+            raise ValueError(f"screening_runs must be fewer than the {self.selection_runs} selection_runs")
         return self
 
     @property
     def ahead(self) -> tuple[float, ...]:
         """The horizons in seconds."""
         return self.horizons.values() if isinstance(self.horizons, Steps) else self.horizons
+
+    def screens(self, entry: Entry) -> bool:
+        """Whether a method is screened: only where a run is one of many is there anything to save."""
+        return self.screening_runs is not None and bool(entry.grid) and entry.selects and METHODS[entry.name].random
 
     def members(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The recordings of each group by name; all of them first."""

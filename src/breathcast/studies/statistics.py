@@ -145,4 +145,4 @@ def step_times(results: Results) -> pl.DataFrame:
     cost = sized.group_by("title", "hidden", "history", maintain_order=True).agg(
         (1e6 * pl.col("seconds").sum() / pl.col("steps").sum()).alias("microseconds")
     )
-    return cost.sort("title", "hidden", "history").cast(COST)
+    return cost.sort("title", "hidden", "history").select(pl.col(name).cast(kind) for name, kind in COST.items())

@@ -12,17 +12,15 @@ import polars as pl
 
 from breathcast.errors import BreathcastError
 from breathcast.files import left_over, replace_file
-from breathcast.studies.tasks import Task
-from breathcast.studies.work import SELECTION, TEST, TRACE, Outcome
-
-_SCHEMAS = {"selection": SELECTION, "test": TEST}
+from breathcast.studies.tasks import Stage, Task
+from breathcast.studies.work import SCHEMAS, TRACE, Outcome
 
 
 class Store:
     """Results by the key of their task.
 
     FOLDER/study.json               the spec, the versions, the names of the recordings
-    FOLDER/selection/ab/abcd….parquet   scores of a selection task; test/ likewise
+    FOLDER/selection/ab/abcd….parquet   scores of a selection task; screening/ and test/ likewise
     FOLDER/traces/ab/abcd….parquet  forecasts over time of a test task
     FOLDER/failed/abcd….json        why a task could not be done
     """
@@ -109,11 +107,11 @@ class Store:
         files = [self._failure(task.key) for task in tasks]
         return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
 
-    def scores(self, tasks: Sequence[Task]) -> pl.DataFrame:
+    def scores(self, stage: Stage, tasks: Sequence[Task]) -> pl.DataFrame:
         """The results of tasks of one stage that are there, in the order of the tasks: the same bytes every time."""
         files = [self._file(task.stage, task.key) for task in tasks]
         parts = [_read(file) for file in files if file.exists()]
-        return pl.concat(parts) if parts else pl.DataFrame(schema=_SCHEMAS[tasks[0].stage if tasks else "test"])
+        return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMAS[stage])
 
     def trace(self, task: Task) -> pl.DataFrame:
         """Forecasts over time of one task; empty where none were kept."""

@@ -16,8 +16,10 @@ LAYOUT = 1  # of the stored results; raise it when what a task stores, or how a 
 _HORIZONS = 10  # in one selection task: long enough to share draws and Gram matrices, short enough to lose few minutes
 _SHARED = ("hidden", "history")  # candidates with the same of these share them
 
-Stage = Literal["selection", "test"]
-Chosen = Mapping[tuple[str, str, float], Method]  # by title, recording and horizon
+Stage = Literal["screening", "selection", "test"]
+Cell = tuple[str, str, float]  # title, recording, horizon
+Chosen = Mapping[Cell, Method]
+Survivors = Mapping[Cell, Sequence[Method]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Task:
             "seed": self.seed,
             "part": [self.start, self.end],
             "search": None if self.search is None else self.search.model_dump(),
-            "score": self.score if self.stage == "selection" else None,
+            "score": None if self.stage == "test" else self.score,
             "traces": self.traces,
         }
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
@@ -84,17 +86,39 @@ def fingerprint(recording: Recording) -> str:
     return digest.hexdigest()
 
 
-def selection_tasks(spec: Spec, sources: Sequence[Source]) -> Iterator[Task]:
-    """What must be known to choose the hyper-parameters of every method, recording and horizon."""
+def screening_tasks(spec: Spec, sources: Sequence[Source]) -> Iterator[Task]:
+    """A few runs of every setting of the random methods, if the study screens."""
     for entry in spec.method:
-        if not entry.selects:
-            continue
-        blocks = [(entry.base(),)] if entry.search else _blocks(entry.candidates())
-        size = 1 if entry.search else _HORIZONS
-        for source in sources:
-            for block in blocks:
-                for first in range(0, len(spec.ahead), size):
-                    yield _task(spec, entry, "selection", source, block, spec.ahead[first : first + size])
+        if spec.screens(entry):
+            yield from _grid_tasks(spec, entry, "screening", sources)
+
+
+def selection_tasks(spec: Spec, sources: Sequence[Source], survivors: Survivors) -> Iterator[Task]:
+    """What must be known to choose the hyper-parameters of every method, recording and horizon.
+
+    Of a method that is screened, only the survivors; where they are not known yet there is no task.
+    """
+    for entry in spec.method:
+        if entry.search:
+            for source in sources:
+                for horizon in spec.ahead:
+                    yield _task(spec, entry, "selection", source, (entry.base(),), (horizon,))
+        elif spec.screens(entry):
+            for source in sources:
+                for horizon in spec.ahead:
+                    if methods := survivors.get((entry.title, source.name, horizon)):
+                        yield _task(spec, entry, "selection", source, _by_size(methods), (horizon,))
+        elif entry.selects:
+            yield from _grid_tasks(spec, entry, "selection", sources)
+
+
+def _grid_tasks(spec: Spec, entry: Entry, stage: Stage, sources: Sequence[Source]) -> Iterator[Task]:
+    """Every point of the grid, in tasks that share as much as they can."""
+    blocks = _blocks(entry.candidates())
+    for source in sources:
+        for block in blocks:
+            for first in range(0, len(spec.ahead), _HORIZONS):
+                yield _task(spec, entry, stage, source, block, spec.ahead[first : first + _HORIZONS])
 
 
 def test_tasks(spec: Spec, sources: Sequence[Source], chosen: Chosen) -> Iterator[Task]:
@@ -118,7 +142,8 @@ def _task(
     methods: tuple[Method, ...],
     horizons: tuple[float, ...],
 ) -> Task:
-    selecting = stage == "selection"
+    selecting = stage != "test"
+    runs = {"screening": spec.screening_runs or 0, "selection": spec.selection_runs, "test": spec.test_runs}
     return Task(
         stage=stage,
         title=entry.title,
@@ -128,7 +153,7 @@ def _task(
         horizons=horizons,
         feedback=spec.feedback,
         form=spec.form,
-        runs=spec.selection_runs if selecting else spec.test_runs,
+        runs=runs[stage],
         seed=spec.seed,
         start=entry.validation[0] if selecting else spec.test_start,
         end=entry.validation[1] if selecting else None,
@@ -142,7 +167,15 @@ def _blocks(candidates: Sequence[Method]) -> list[tuple[Method, ...]]:
     """Candidates that have the size of the network and the window in common, together; the largest first."""
     blocks: dict[tuple[Any, ...], list[Method]] = {}
     for method in candidates:
-        blocks.setdefault(tuple(getattr(method, key, 0) for key in _SHARED), []).append(method)
+        blocks.setdefault(_size(method), []).append(method)
     if len(blocks) > len(candidates) // 2 and not hasattr(candidates[0], "hidden"):
         return [tuple(candidates)]  # cheap methods: all in one
     return [tuple(blocks[key]) for key in sorted(blocks, reverse=True)]
+
+
+def _by_size(candidates: Sequence[Method]) -> tuple[Method, ...]:
+    return tuple(sorted(candidates, key=_size, reverse=True))
+
+
+def _size(method: Method) -> tuple[Any, ...]:
+    return tuple(getattr(method, key, 0) for key in _SHARED)

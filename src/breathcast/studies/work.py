@@ -13,9 +13,9 @@ import polars as pl
 
 from breathcast.evaluation.evaluate import Evaluation, evaluate
 from breathcast.evaluation.scores import SCORES
-from breathcast.forecasters.method import Method
+from breathcast.forecasters.method import Method, samples
 from breathcast.recordings.recording import Recording
-from breathcast.studies.tasks import Task
+from breathcast.studies.tasks import Stage, Task
 
 Row = dict[str, Any]
 
@@ -39,7 +39,7 @@ SELECTION: dict[str, Any] = {
     **dict.fromkeys(SCORES, pl.Float64),  # means over those runs
     "by_run": pl.List(pl.Float32),  # the score that is selected by: run r of every setting has the same draws
     "seconds": pl.Float64,  # of processor time, all runs
-    "steps": pl.Int64,  # of all runs
+    "steps": pl.Int64,  # of all runs: samples with a full window before them
 }
 TEST: dict[str, Any] = {
     "title": pl.String,
@@ -52,6 +52,7 @@ TEST: dict[str, Any] = {
     "seconds": pl.Float64,  # of this run: its share
     "steps": pl.Int64,
 }
+SCHEMAS: dict[Stage, dict[str, Any]] = {"screening": SELECTION, "selection": SELECTION, "test": TEST}
 TRACE: dict[str, Any] = {
     "title": pl.String,
     "recording": pl.String,
@@ -65,17 +66,17 @@ TRACE: dict[str, Any] = {
 
 def perform(task: Task, recording: Recording) -> Outcome:
     """Do a task; whatever goes wrong is part of the outcome."""
-    schema = SELECTION if task.stage == "selection" else TEST
+    schema = SCHEMAS[task.stage]
     try:
-        if task.stage == "selection":
-            return Outcome(pl.DataFrame(list(_selection(task, recording)), schema=schema))
-        return _test(task, recording)
+        if task.stage == "test":
+            return _test(task, recording)
+        return Outcome(pl.DataFrame(list(_selection(task, recording)), schema=schema))
     except Exception as error:  # recorded, so that one bad cell does not end a study of thousands
         return Outcome(pl.DataFrame(schema=schema), failure=f"{type(error).__name__}: {error}")
 
 
 def _evaluate(task: Task, method: Method, recording: Recording, horizon: float) -> tuple[Evaluation, Row]:
-    begin = time.process_time()
+    begin = time.thread_time()  # not that of the process, in which a Dask worker may do other tasks beside this one
     result = evaluate(
         method,
         recording,
@@ -94,10 +95,14 @@ def _evaluate(task: Task, method: Method, recording: Recording, horizon: float) 
         "recording": recording.name,
         "horizon": horizon,
         "settings": json.dumps(method.to_dict()),
-        "seconds": time.process_time() - begin,
-        "steps": runs * len(result.times),
+        "seconds": time.thread_time() - begin,
+        "steps": runs * (len(result.times) - _window(method, recording) + 1),
     }
     return result, common
+
+
+def _window(method: Method, recording: Recording) -> int:
+    return samples(getattr(method, "history", 1 / recording.rate), recording.rate)
 
 
 def _selection(task: Task, recording: Recording) -> Iterator[Row]:
