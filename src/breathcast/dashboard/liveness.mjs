@@ -2,7 +2,7 @@
 const FIRST_MS = 500;
 const LONGEST_MS = 15000;
 
-// How long to wait before attempt `n` (0, 1, ...): doubled each time, up to a limit, and spread so that many pages do
+// How long to wait, in ms, before attempt `n` (0, 1, ...): doubled each time, up to a limit, and spread so that many pages do
 // not come back in the same moment. `chance` is between 0 and 1.
 export function backOff(n, chance = Math.random()) {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** n) * (0.75 + 0.5 * chance);
