@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import SplitResult, quote, urlsplit
@@ -106,15 +106,20 @@ def outputs(target: Target) -> Iterator[dict[str, Any]]:
             raise BreathcastError(f"the server ended the stream: {error.reason or error}", cure=_CURE) from error
 
 
-def _connected(target: Target) -> Any:
+@contextmanager
+def _connected(target: Target) -> Iterator[Any]:
+    """A WebSocket; what goes wrong in opening it is our own error."""
     from websockets.exceptions import WebSocketException
     from websockets.sync.client import connect
 
     headers = {} if target.token is None else {"Authorization": f"Bearer {target.token}"}
-    try:
-        return connect(target.stream(), additional_headers=headers, open_timeout=PATIENCE_S, proxy=None)
-    except (OSError, WebSocketException, TimeoutError) as error:
-        raise BreathcastError(f"no stream at {target.stream()}: {error}", cure=_CURE) from error
+    with ExitStack() as stack:
+        try:
+            opening = connect(target.stream(), additional_headers=headers, open_timeout=PATIENCE_S, proxy=None)
+            connection = stack.enter_context(opening)
+        except (OSError, WebSocketException) as error:
+            raise BreathcastError(f"no stream at {target.stream()}: {error}", cure=_CURE) from error
+        yield connection
 
 
 class Sender(Protocol):
@@ -232,7 +237,8 @@ class WebSender:
     def __init__(self, target: Target) -> None:
         """Connect."""
         self.answered, self._target, self._sent = 0, target, 0
-        self._connection = _connected(target)
+        self._stack = ExitStack()
+        self._connection = self._stack.enter_context(_connected(target))
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -258,7 +264,7 @@ class WebSender:
     def close(self) -> None:
         """Wait for the last answers."""
         _until(lambda: self.answered >= self._sent)
-        self._connection.close()
+        self._stack.close()
         self._reader.join(1.0)
 
 
