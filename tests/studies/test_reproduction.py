@@ -13,7 +13,7 @@ from breathcast.evaluation.scores import SCORES
 from breathcast.studies.reproduction import Claim, Published, comparable, compare, deviations, published, verdicts
 from breathcast.studies.spec_file import published_names, published_spec
 from tests.studies.small import small
-from tests.studies.test_statistics import TEST_ROWS, results, runs
+from tests.studies.test_statistics import TEST_ROWS, results, runs, setting
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -81,6 +81,17 @@ def test_below_and_near() -> None:
     assert verdict(near) == (True, "4.5 (+2.3%)")
     assert verdict(near | {"value": 4.3})[0] is False
     assert verdict(near | {"horizon": 0.9})[0] is None
+
+
+def test_influence_of_a_hyper_parameter() -> None:
+    claim = {"kind": "influence", "title": "uoro", "parameter": "hidden", "highest": 2.05, "lowest": 1.0}
+    assert verdict(claim) == (None, "not computed")
+    selection = [setting(3, 0.05, name, 2.0) for name in ("one", "two")]
+    selection += [setting(6, 0.05, name, 1.0) for name in ("one", "two")]
+    (found,) = verdicts(results(TEST_ROWS, selection), known([claim]))
+    assert (found.held, found.found) == (True, "2.000 (-2.4%) to 1.000 (+0.0%)")
+    (found,) = verdicts(results(TEST_ROWS, selection), known([claim | {"highest": 2.1}]))
+    assert found.held is False
 
 
 def test_a_time_on_another_machine_gets_no_verdict() -> None:

@@ -94,13 +94,13 @@ def setting(hidden: int, rate: float, recording: str, nrmse: float, **more: Any)
     return base | {"runs": 3, "diverged": 0, "nrmse": nrmse, "seconds": 3.0, "steps": 1000} | more
 
 
-def test_influence_is_the_lowest_mean_that_a_value_allows() -> None:
-    """Means over the recordings: (3, .05) 2, (3, .1) 4, (6, .05) 3, (6, .1) 1 of which one run diverged."""
+def test_influence_is_the_lowest_that_a_value_allows_on_each_recording() -> None:
+    """Units and rate: (3, .05) 1 and 3, (3, .1) 4 and 2, (6, .05) 3 and 3, (6, .1) 1 and 1, of which one run diverged."""
     selection = [
         setting(3, 0.05, "one", 1.0),
         setting(3, 0.05, "two", 3.0),
         setting(3, 0.1, "one", 4.0),
-        setting(3, 0.1, "two", 4.0),
+        setting(3, 0.1, "two", 2.0),
         setting(6, 0.05, "one", 3.0),
         setting(6, 0.05, "two", 3.0),
         setting(6, 0.1, "one", 1.0, diverged=1),
@@ -108,14 +108,19 @@ def test_influence_is_the_lowest_mean_that_a_value_allows() -> None:
     ]
     found = statistics.influence(results([], selection))
     best = {(r["parameter"], r["value"]): r["nrmse"] for r in found.iter_rows(named=True)}
-    assert best == {("hidden", 3): 2.0, ("hidden", 6): 3.0, ("learning_rate", 0.05): 2.0, ("learning_rate", 0.1): 4.0}
+    assert best == {
+        ("hidden", 3): 1.5,  # 1 of the first and 2 of the second recording
+        ("hidden", 6): 2.0,  # 3 and 1
+        ("learning_rate", 0.05): 2.0,  # 1 and 3
+        ("learning_rate", 0.1): 2.5,  # 4, since the other diverged, and 1
+    }
     relative = statistics.relative_influence(found)
-    assert row(relative, parameter="hidden")["deviation"] == pytest.approx(0.5)
-    assert row(relative, parameter="learning_rate")["deviation"] == pytest.approx(1.0)
-    assert row(relative, parameter="learning_rate")["highest"] == 4.0
+    assert row(relative, parameter="hidden")["deviation"] == pytest.approx(0.25)
+    assert row(relative, parameter="learning_rate")["deviation"] == pytest.approx(0.25)
+    assert row(relative, parameter="learning_rate")["highest"] == 2.5
 
 
-def test_a_setting_that_is_not_done_on_every_recording_is_left_out() -> None:
+def test_a_value_that_is_not_done_on_every_recording_is_left_out() -> None:
     found = statistics.influence(results([], [setting(3, 0.05, "one", 1.0)]))
     assert len(found) == 0
 

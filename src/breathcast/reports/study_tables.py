@@ -138,6 +138,11 @@ def claim_in_words(claim: Claim) -> str:
         return f"{words.head} of {claim.title} stays below {claim.value:g} at {span}"
     if claim.kind == "near":
         return f"{words.head} of {claim.title} at {claim.horizon:g} s is {claim.value:g} (within 3 %)"
+    if claim.kind == "influence":
+        name = claim.parameter.replace("_", " ")
+        return (
+            f"the right {name} of {claim.title} lowers the validation nRMSE from {claim.highest:g} to {claim.lowest:g}"
+        )
     return (
         f"a step of {claim.title} with {claim.hidden} units and {claim.history:g} s takes "
         f"{claim.milliseconds:g} ms ({claim.machine})"

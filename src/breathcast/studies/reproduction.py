@@ -23,13 +23,16 @@ _PROTOCOL = ("selection_runs", "test_runs", "test_start", "horizons", "feedback"
 class Claim(BaseModel):
     """A sentence of a publication that its and our numbers can hold or not."""
 
-    kind: Literal["lowest", "below", "near", "time"]
+    kind: Literal["lowest", "below", "near", "influence", "time"]
     title: str
     score: str = "rmse"
     first: float = 0.0  # s, the horizons it is about
     last: float = 0.0
     horizon: float = 0.0
     value: float = 0.0
+    parameter: str = ""  # a hyper-parameter, whose best value lowers the mean validation nRMSE
+    highest: float = 0.0  # from this
+    lowest: float = 0.0  # to this
     hidden: int = 0
     history: float = 0.0
     milliseconds: float = 0.0
@@ -163,6 +166,8 @@ def verdicts(results: Results, known: Published) -> list[Verdict]:
 def _verdict(claim: Claim, results: Results, means: pl.DataFrame) -> Verdict:
     if claim.kind == "time":
         return Verdict(claim, *_time(claim, results))
+    if claim.kind == "influence":
+        return Verdict(claim, *_influence(claim, results))
     rows = means.filter(pl.col("score") == claim.score)
     if claim.kind == "near":
         at = rows.filter((pl.col("title") == claim.title) & ((pl.col("horizon") - claim.horizon).abs() < 1e-6))
@@ -172,6 +177,16 @@ def _verdict(claim: Claim, results: Results, means: pl.DataFrame) -> Verdict:
         return Verdict(claim, abs(ours / claim.value - 1) <= NEAR, f"{ours:.3g} ({ours / claim.value - 1:+.1%})")
     span = rows.filter(pl.col("horizon").is_between(claim.first - 1e-6, claim.last + 1e-6))
     return Verdict(claim, *(_below if claim.kind == "below" else _lowest)(claim, span))
+
+
+def _influence(claim: Claim, results: Results) -> tuple[bool | None, str]:
+    found = statistics.relative_influence(statistics.influence(results))
+    own = found.filter((pl.col("title") == claim.title) & (pl.col("parameter") == claim.parameter))
+    if not len(own):
+        return None, "not computed"
+    pairs = ((float(own["highest"][0]), claim.highest), (float(own["lowest"][0]), claim.lowest))
+    said = " to ".join(f"{ours:.3f} ({ours / theirs - 1:+.1%})" for ours, theirs in pairs)
+    return all(abs(ours / theirs - 1) <= NEAR for ours, theirs in pairs), said
 
 
 def _below(claim: Claim, span: pl.DataFrame) -> tuple[bool | None, str]:

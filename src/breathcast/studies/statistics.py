@@ -98,29 +98,30 @@ def _means(scores: list[dict[str, Score]]) -> Iterator[dict[str, Any]]:
 def influence(results: Results) -> pl.DataFrame:
     """The best validation nRMSE that each value of a hyper-parameter allows, at each horizon (Fig. 9 of the paper).
 
-    Each setting's nRMSE is averaged over the recordings; then the lowest of those that share the value is taken. A
-    setting that diverged on any recording, or is not done on all of them, is left out.
+    Of each recording the lowest mean over the runs among the settings that share the value, then the mean over the
+    recordings. A setting of which a run diverged is left out; so is a value that is not done on every recording.
     """
     rows = [row for entry in results.spec.method if entry.grid for row in _influence(results, entry)]
     return pl.DataFrame(rows, schema=INFLUENCE)
 
 
 def _influence(results: Results, entry: Entry) -> Iterator[dict[str, Any]]:
-    count = len(results.recordings)
-    settings = (
-        results.selection.filter(pl.col("title") == entry.title)
-        .group_by("settings", "horizon", maintain_order=True)
-        .agg(pl.col("nrmse").mean(), pl.len().alias("done"), pl.col("diverged").sum())
-        .filter((pl.col("done") == count) & (pl.col("diverged") == 0))
-    )
+    settings = results.selection.filter((pl.col("title") == entry.title) & (pl.col("diverged") == 0))
     read = [json.loads(text) for text in settings["settings"]]
     for parameter, values in entry.grid.items():
         if len(values) < 2 or not all(isinstance(value, int | float) for value in values):
             continue
         found = settings.with_columns(pl.Series("value", [float(each[parameter]) for each in read], dtype=pl.Float64))
-        best = found.group_by("value", "horizon").agg(pl.col("nrmse").min()).sort("value", "horizon")
-        for row in best.iter_rows(named=True):
-            yield {"title": entry.title, "parameter": parameter, **row}
+        lowest = found.group_by("value", "horizon", "recording").agg(pl.col("nrmse").min())
+        best = lowest.group_by("value", "horizon").agg(pl.col("nrmse").mean(), pl.len().alias("done"))
+        for row in (
+            best.filter(pl.col("done") == len(results.recordings)).sort("value", "horizon").iter_rows(named=True)
+        ):
+            yield {
+                "title": entry.title,
+                "parameter": parameter,
+                **{key: row[key] for key in ("value", "horizon", "nrmse")},
+            }
 
 
 def relative_influence(found: pl.DataFrame) -> pl.DataFrame:
