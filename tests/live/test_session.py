@@ -79,7 +79,7 @@ def test_stale_input_holds_until_rearmed() -> None:
     assert fed.tick(0.4) is None
     assert said(fed.tick(0.2)) == (State.HOLD, Cause.STALE)
     assert fed.tick(10.0) is None
-    later = [shifted(sample, 0.1) for sample in samples(ROWS[LEARNT:], LEARNT)]
+    later = [shifted(sample, 12.0) for sample in samples(ROWS[LEARNT:], LEARNT)]
     assert said(fed.push(later[0]))[0] is State.HOLD
     assert said(fed.session.rearm("me")) == (State.WARMUP, Cause.REARMED)
     assert fed.push(later[1]).state in (State.OK, State.DEGRADED)
