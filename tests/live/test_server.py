@@ -190,6 +190,28 @@ def test_a_request_that_does_not_end_does_not_last(tmp_path: Path, monkeypatch: 
         alive(running)
 
 
+def test_an_open_stream_lasts_longer_than_a_head_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_module, "HEAD_S", 0.3)
+    with serving(config(None, settings("two", limits=LENIENT))) as running:
+        with connect(running.target("two").stream(), proxy=None) as stream:
+            begun = time.monotonic()
+            while time.monotonic() - begun < 1.2:
+                stream.ping().wait(5)  # what the client sends must not start the clock again
+                time.sleep(0.05)
+            assert stream.ping().wait(5)
+        alive(running)
+
+
+def test_every_answer_tells_the_browser_what_it_may_not_do(running: Running) -> None:
+    import urllib.request
+
+    for path in ("/", "/api/about", "/docs"):
+        with urllib.request.urlopen(running.target().web + path, timeout=10) as answer:
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+            assert answer.headers["Cache-Control"] == "no-cache"
+
+
 def test_a_slow_reader_loses_the_oldest_and_delays_nobody(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines_module, "WAITING", 16)
     target = running.target(scheme="tcp")

@@ -95,7 +95,7 @@ def setting(hidden: int, rate: float, recording: str, nrmse: float, **more: Any)
 
 
 def test_influence_is_the_lowest_that_a_value_allows_on_each_recording() -> None:
-    """Units and rate: (3, .05) 1 and 3, (3, .1) 4 and 2, (6, .05) 3 and 3, (6, .1) 1 and 1, of which one run diverged."""
+    """Units and rate: (3, .05) 1 and 3, (3, .1) 4 and 2, (6, .05) 3 and 3, (6, .1) 1 and 1, of which one diverged."""
     selection = [
         setting(3, 0.05, "one", 1.0),
         setting(3, 0.05, "two", 3.0),

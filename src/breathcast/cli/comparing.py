@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from breathcast.cli.waiting import interruptible, progress
 from breathcast.errors import BreathcastError
+from breathcast.version import NOTICE
 
 if TYPE_CHECKING:
     from breathcast.evaluation.compare import Comparison
@@ -71,7 +72,6 @@ def show_comparison(comparison: Comparison) -> None:
     """The tables, on standard output."""
     from rich.text import Text
 
-    from breathcast.reports.glossary import NOTICE
     from breathcast.reports.summary import remarks, summary
     from breathcast.reports.tables import horizon_table, scores_table
     from breathcast.reports.terminal import bullets, console, show

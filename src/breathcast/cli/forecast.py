@@ -30,8 +30,11 @@ def forecast(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Table to write, .csv or .parquet.")],
     method: Annotated[
-        str, typer.Option(metavar="METHOD", help="A method, with hyper-parameters in parentheses if need be.")
-    ] = "uoro",
+        str | None,
+        typer.Option(
+            metavar="METHOD", help="A method, with hyper-parameters in parentheses if need be; blend unless given."
+        ),
+    ] = None,
     horizon: Annotated[float, typer.Option(metavar="S", help="How far ahead, in seconds.")] = 0.5,
     feedback: options.FeedbackOption = options.Feedback.DELAYED,
     seed: options.Seed = 0,
@@ -57,8 +60,10 @@ def forecast(
       breathcast forecast motion.csv --method "lms(history=5)" -o forecast.csv --json -
       breathcast forecast 201205101519-*.csv --method linear -o forecast.csv
     """
+    from breathcast.forecasters.table import DEFAULT
+
     with parse.option("--method"):
-        wanted = parse.method(method)
+        wanted = parse.method(method or DEFAULT)
     with parse.option("--horizon"):
         parse.horizons(str(horizon))
     if output.suffix.lower() not in ENDINGS:

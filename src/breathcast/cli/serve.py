@@ -116,8 +116,7 @@ def _config(file: Path | None, chosen: dict[str, Any]) -> Config:
 def _announce(server: Server) -> None:
     from breathcast.live.access import is_loopback
     from breathcast.live.server import addresses
-    from breathcast.live.settings import NOTICE
-    from breathcast.version import __version__
+    from breathcast.version import NOTICE, __version__
 
     say(f"breathcast {__version__}. {NOTICE}")
     for line in addresses(server.reports()):

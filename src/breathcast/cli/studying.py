@@ -13,6 +13,7 @@ import typer
 
 from breathcast.cli.waiting import say, waiting
 from breathcast.errors import BreathcastError
+from breathcast.version import NOTICE
 
 if TYPE_CHECKING:
     from breathcast.recordings.recording import Recording
@@ -148,7 +149,6 @@ def show_results(results: Results) -> None:
     """The tables, on standard output, with the published numbers beside ours where there are any."""
     from rich.text import Text
 
-    from breathcast.reports.glossary import NOTICE
     from breathcast.reports.study_summary import remarks
     from breathcast.reports.study_tables import study_tables
     from breathcast.reports.terminal import bullets, console, show

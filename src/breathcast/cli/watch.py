@@ -12,6 +12,7 @@ import typer
 
 from breathcast.cli.serving import Address, SessionName, TokenFile, require_live, token
 from breathcast.cli.waiting import say
+from breathcast.version import NOTICE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,8 +87,6 @@ def _draw(messages: Iterator[dict[str, Any]]) -> None:
 def _table(newest: dict[str, dict[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
-
-    from breathcast.live.settings import NOTICE
 
     table = Table(title=NOTICE)
     for name in ("session", "state", "horizon ms", "forecast of the first marker, mm", "RMSE", "none", "region", "ms"):

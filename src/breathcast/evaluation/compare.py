@@ -17,7 +17,7 @@ from breathcast.evaluation.evaluate import IMMEDIATE_WARNING, Evaluation, evalua
 from breathcast.evaluation.scores import SCORES, Score, over_cases
 from breathcast.forecasters.method import Array, Feedback, Method
 from breathcast.recordings.recording import Recording
-from breathcast.version import __version__
+from breathcast.version import NOTICE, __version__
 
 
 def labels(methods: Iterable[Method]) -> dict[Method, str]:
@@ -96,7 +96,7 @@ class Comparison:
         names = labels(self.methods)
         return {
             "breathcast": __version__,
-            "notice": "Research use only; not a medical device; not for beam control.",
+            "notice": NOTICE,
             "feedback": self.feedback,
             "warning": self.warning,
             "runs": self.runs,

@@ -15,8 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
+from starlette.routing import Match, Mount, Route
 
 from breathcast.errors import BreathcastError
 from breathcast.live.access import Access
@@ -32,10 +33,10 @@ from breathcast.live.messages import (
     decode,
 )
 from breathcast.live.model import Output, Summary, Transition, to_json
-from breathcast.live.settings import NAME, NOTICE, SessionSettings, explained
+from breathcast.live.settings import NAME, SessionSettings, explained
 from breathcast.live.subscription import Subscription
 from breathcast.live.transports.base import TransportReport
-from breathcast.version import __version__
+from breathcast.version import NOTICE, __version__
 
 HELLO_S = 5.0  # s in which a WebSocket must say who it is
 Name = Annotated[str, Path(pattern=NAME)]
@@ -113,10 +114,21 @@ def make_app(engine: Engine, access: Access, reports: Callable[[], list[Transpor
     async def docs() -> Response:
         return FileResponse(f"{page}/api.html")
 
-    return Gate(_beside(app, StaticFiles(directory=page, html=True)), access)
+    return Gate(_beside(app, _pages(page)), access)
 
 
-def _beside(api: FastAPI, page: StaticFiles) -> Any:
+def _pages(folder: str) -> Starlette:
+    """The files of the page, and a plain word where there is none."""
+
+    async def missing(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        return JSONResponse({"problem": "there is no such page", "cure": "/docs lists the addresses there are"}, status)
+
+    files_of_page = Mount("/", StaticFiles(directory=folder, html=True))
+    return Starlette(routes=[files_of_page], exception_handlers={HTTPException: missing})
+
+
+def _beside(api: FastAPI, page: Starlette) -> Any:
     """The page has every address that the API has not; mounted in it, it would answer for wrong methods too."""
 
     async def either(scope: Any, receive: Any, send: Any) -> None:

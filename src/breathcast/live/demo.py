@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+from breathcast.forecasters.table import DEFAULT
 from breathcast.live import clock
 from breathcast.live.engine import Engine
 from breathcast.live.model import Sample
-from breathcast.live.settings import DEFAULT_METHOD, Drift, Limits, SessionSettings
+from breathcast.live.settings import Drift, Limits, SessionSettings
 
 NAME = "demo"
 _LENGTH_S = 600.0  # of breathing; then it runs backwards, which nobody sees, and on again
 SETTINGS = SessionSettings(
     name=NAME,
-    method=f"{DEFAULT_METHOD}(training=10)",
+    method=f"{DEFAULT}(training=10)",
     markers=("lower abdomen", "upper abdomen", "chest"),
     # A demonstration recovers by itself, and bears with a computer that is busy with other things.
     limits=Limits(latch=False, deadline_ms=1000.0, stale_ms=2000.0, gap_ms=1500.0),

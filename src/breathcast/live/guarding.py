@@ -28,6 +28,8 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        if scope["type"] == "http":
+            send = _with_headers(send)
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
@@ -61,6 +63,25 @@ class Gate:
         if len(self._budgets) > _REMEMBERED:
             self._budgets.popitem(last=False)
         return budget.spend()
+
+
+_HEADERS = (
+    (b"content-security-policy", b"frame-ancestors 'none'"),  # a page of another server cannot show ours as its own
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),  # a newer server never runs with the scripts of an older one
+)
+
+
+def _with_headers(send: Any) -> Any:
+    """What every answer says to a browser."""
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = message | {"headers": [*message.get("headers", ()), *_HEADERS]}
+        await send(message)
+
+    return sending
 
 
 def _bounded(receive: Any) -> Any:

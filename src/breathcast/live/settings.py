@@ -10,12 +10,18 @@ from breathcast.errors import BreathcastError
 from breathcast.forecasters.method import Method
 from breathcast.forecasters.naming import method_from_text
 from breathcast.forecasters.stream import horizon_steps
+from breathcast.forecasters.table import DEFAULT
 
-DEFAULT_METHOD = "lms"  # the one place that says what a session runs unless it is told
-NOTICE = "Research use only; not a medical device; not for beam control."
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # a session's name is also the name of its folder
 
-_LARGEST = {"history": 60.0, "training": 300.0, "hidden": 500}  # what one session may ask of memory and time
+_LARGEST = {
+    "history": 60.0,
+    "training": 300.0,
+    "hidden": 500,
+    "memory": 3600.0,
+    "landmarks": 500,
+    "lags": 100,
+}  # what one session may ask of memory and time
 
 Milliseconds = Annotated[float, Field(strict=True, gt=0, le=60_000, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1, le=64)]
@@ -67,7 +73,7 @@ class SessionSettings(_Part):
 
     name: str = Field(pattern=NAME)
     method: Annotated[str, Field(max_length=300)] = Field(
-        default=DEFAULT_METHOD, description="as on the command line, for example lms(history=3)"
+        default=DEFAULT, description="as on the command line, for example lms(history=3)"
     )
     seed: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)] = 0
     markers: Count | Names = Field(default=3, description="how many markers, or their names")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from breathcast.evaluation.evaluate import IMMEDIATE_WARNING
 from breathcast.forecasters.method import Feedback
 
-NOTICE = "Research use only; not a medical device; not for beam control."
 REFERENCE = "persistence"  # the method that every other one is held against: no prediction
 GAIN_SCORE = "rmse"  # the score of the relative gain
 

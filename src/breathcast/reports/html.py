@@ -10,10 +10,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from breathcast.reports.glossary import NOTICE
 from breathcast.reports.plain import to_json
 from breathcast.reports.tables import Cell, Row, Table
 from breathcast.reports.versions import versions
+from breathcast.version import NOTICE
 
 # Nothing may be loaded, whatever a name in the data says; inline parts are all that there is.
 _POLICY = (

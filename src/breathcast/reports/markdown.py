@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from breathcast.reports.glossary import NOTICE
 from breathcast.reports.tables import Cell, Table
+from breathcast.version import NOTICE
 
 
 def tables_page(tables: Iterable[Table], remarks: Iterable[str]) -> str:

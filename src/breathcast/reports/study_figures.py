@@ -8,7 +8,7 @@ from pathlib import Path
 
 from breathcast.files import replace_file
 from breathcast.reports import study_drawing as drawing
-from breathcast.reports.glossary import NOTICE, SCORE_WORDS
+from breathcast.reports.glossary import SCORE_WORDS
 from breathcast.reports.inspections import axes
 from breathcast.reports.study_drawing import Drawing
 from breathcast.reports.study_series import (
@@ -27,6 +27,7 @@ from breathcast.studies import statistics
 from breathcast.studies.run import Results
 from breathcast.studies.store import Store
 from breathcast.studies.tasks import Stage
+from breathcast.version import NOTICE
 
 _SHOWN = 60.0  # s of the test part in the figure of forecast and truth: breaths are still told apart in print
 _NO_TESTS = "no test task is done yet"

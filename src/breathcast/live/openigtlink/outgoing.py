@@ -22,8 +22,8 @@ from breathcast.live.openigtlink.errors import OpenIGTLinkError
 from breathcast.live.openigtlink.header import stamp_of
 from breathcast.live.openigtlink.message import Message, encode
 from breathcast.live.openigtlink.names import DETAIL, STATE, TRACKING, forecast_name, horizon_labels, short_names
+from breathcast.version import NOTICE
 
-NOTICE = "Research use only; not for beam control."
 CODES = {State.OK: 1, State.DEGRADED: 1, State.WARMUP: 13, State.HOLD: 15, State.FAULT: 2}
 EXITING = Status(19, 0, "CLOSING", "breathcast stops. " + NOTICE)
 NO_SESSION = Status(4, 0, "NO SESSION", "The session of this port does not exist yet. " + NOTICE)

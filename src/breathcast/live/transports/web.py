@@ -26,6 +26,7 @@ class _Bounded(H11Protocol):
     """Turns away who comes when all places are taken, and who does not finish the head of a request."""
 
     _watch: asyncio.TimerHandle | None = None
+    _upgraded = False  # to a WebSocket, which has no heads to wait for
     most = 256
 
     def connection_made(self, transport: Any) -> None:
@@ -40,6 +41,8 @@ class _Bounded(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self._upgraded:
+            return
         if self.cycle is None or self.cycle.response_complete:
             if self._watch is None:
                 self._await_head()
@@ -51,6 +54,7 @@ class _Bounded(H11Protocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self, event: Any) -> None:
+        self._upgraded = True
         self._stop_watching()
         super().handle_websocket_upgrade(event)
 
