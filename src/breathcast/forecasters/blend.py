@@ -43,7 +43,8 @@ class Blend(Method):
 
     `aggregation`: "stack" is ridge regression of the target on the forecasts, with forgetting, drawn towards prior
     weights; "regret" is delayed regret matching+, weights that are positive and sum to one with a bound on the regret;
-    "weights" is exponential weights of the forgotten squared errors. `experts` names the members of `EXPERTS`.
+    "weights" is exponential weights of the forgotten squared errors. All start from `prior`. `experts` names the
+    members of `EXPERTS`.
     """
 
     name: ClassVar[str] = "blend"
