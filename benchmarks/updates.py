@@ -1,6 +1,6 @@
 """What an update costs in a stream: three horizons, three markers, one sample at a time.
 
-python -m benchmarks.live [METHOD ...]
+python -m benchmarks.updates [METHOD ...]
 """
 
 from __future__ import annotations
