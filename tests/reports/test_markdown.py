@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from breathcast.reports.glossary import NOTICE
 from breathcast.reports.markdown import markdown, tables_page
 from breathcast.reports.tables import Cell, Row, Table
+from breathcast.version import NOTICE
 
 ROWS = (Row("lms", (Cell("1.2 ± 0.1", best=True),)), Row("a|b", (Cell("|x|"),)))
 TABLE = Table("Errors", ("method", "RMSE mm"), ROWS)
