@@ -25,7 +25,7 @@ def serving(folder: Path, port: int = 0) -> Iterator[str]:
     token = folder / "token"
     token.write_text(TOKEN + "\n", encoding="utf-8")
     log = folder / f"server-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "breathcast", "serve", "--demo", "--port", str(port), "--no-lines"]
+    command = [sys.executable, "-m", "breathcast", "serve", "--demo", "--port", str(port), "--no-lines", "--no-igtl"]
     with log.open("wb") as out:
         process = subprocess.Popen([*command, "--token-file", str(token)], stdout=out, stderr=out, cwd=folder)
         try:
