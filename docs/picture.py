@@ -13,9 +13,10 @@ HORIZON, MARKER, AXIS, WINDOW = 0.5, 0, 2, (75.0, 100.0)
 
 
 def main() -> None:
-    """Half a second ahead, on simulated breathing: the truth, no prediction, and a forecast."""
+    """Half a second ahead, on simulated breathing: the truth, no prediction, and a forecast with its region."""
     recording = bc.simulate("regular", duration=120.0, seed=4)
-    forecast = bc.evaluate(bc.LinearRegression(), recording, horizon=HORIZON)
+    forecast = bc.evaluate(bc.Blend(), recording, horizon=HORIZON)
+    region = bc.regions(forecast, 0.9).radius[:, MARKER]
     without = bc.evaluate(bc.Persistence(), recording, horizon=HORIZON)
     shown = (forecast.times >= WINDOW[0]) & (forecast.times <= WINDOW[1])
     times = forecast.times[shown]
@@ -28,8 +29,12 @@ def main() -> None:
     above.plot(
         times, forecast.predictions[0, shown, MARKER, AXIS], color="C0", lw=1.6, label=f"forecast {HORIZON:g} s before"
     )
+    middle, radius = forecast.predictions[0, shown, MARKER, AXIS], region[shown]
+    above.fill_between(
+        times, middle - radius, middle + radius, color="C0", alpha=0.18, lw=0, label="holds the truth 9 times in 10"
+    )
     above.set_ylabel("antero-posterior (mm)")
-    above.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    above.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     for result, colour in ((without, "C1"), (forecast, "C0")):
         error = ((result.predictions[0] - result.truth) ** 2).sum(axis=2)[shown, MARKER] ** 0.5
         below.plot(times, error, color=colour, lw=1.4, label=f"RMSE {result.scores['rmse'].mean:.2f} mm")
