@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,12 @@ def test_watch_tells_changes_of_state(running: Running, recording: Path) -> None
     lines = call("watch", address + "/one", "--for", 1)
     feeder.join()
     assert lines.code == 0 and "one  WARMUP: " in lines.out
+
+
+def test_watch_leaves_in_time_where_nothing_happens(running: Running) -> None:
+    begun = time.monotonic()
+    assert call("watch", running.addresses["http"] + "/one", "--for", 0.5).code == 0
+    assert time.monotonic() - begun < 20  # of the 60 after which silence would be a change of state
 
 
 def test_watch_as_lines_of_json(running: Running, recording: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as encoder
 import sys
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +40,7 @@ def watch(
     from breathcast.live.client import outputs, parse_target
 
     target = parse_target(address, session, token(token_file))
-    messages = _until(outputs(target), seconds)
+    messages = outputs(target, seconds)
     if lines:
         for message in messages:
             typer.echo(encoder.dumps(message))
@@ -50,14 +49,6 @@ def watch(
         _draw(messages)
     else:
         _tell(messages)
-
-
-def _until(messages: Iterator[dict[str, Any]], seconds: float | None) -> Iterator[dict[str, Any]]:
-    end = None if seconds is None else time.monotonic() + seconds
-    for message in messages:
-        yield message
-        if end is not None and time.monotonic() > end:
-            return
 
 
 def _tell(messages: Iterator[dict[str, Any]]) -> None:

@@ -94,14 +94,18 @@ def _explained(error: urllib.error.HTTPError, target: Target) -> BreathcastError
         return BreathcastError(f"{target.web} answers {error.code}", cure="is it a breathcast server?")
 
 
-def outputs(target: Target) -> Iterator[dict[str, Any]]:
-    """The messages of a live stream, until the server ends it."""
-    from websockets.exceptions import ConnectionClosed
+def outputs(target: Target, seconds: float | None = None) -> Iterator[dict[str, Any]]:
+    """The messages of a live stream, until the server ends it or so many seconds are over, even if none comes."""
+    from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
 
     with _connected(target) as connection:
+        end = None if seconds is None else time.monotonic() + seconds
         try:
-            for text in connection:
-                yield json.loads(text)
+            while end is None or time.monotonic() < end:
+                left = None if end is None else max(0.0, end - time.monotonic())
+                yield json.loads(connection.recv(timeout=left))
+        except (TimeoutError, ConnectionClosedOK):
+            return
         except ConnectionClosed as error:
             raise BreathcastError(f"the server ended the stream: {error.reason or error}", cure=_CURE) from error
 

@@ -93,7 +93,7 @@ def screening_tasks(spec: Spec, sources: Sequence[Source]) -> Iterator[Task]:
             yield from _grid_tasks(spec, entry, "screening", sources)
 
 
-def selection_tasks(spec: Spec, sources: Sequence[Source], survivors: Survivors) -> Iterator[Task]:
+def selection_tasks(spec: Spec, sources: Sequence[Source], survivors: Survivors | None = None) -> Iterator[Task]:
     """What must be known to choose the hyper-parameters of every method, recording and horizon.
 
     Of a method that is screened, only the survivors; where they are not known yet there is no task.
@@ -106,7 +106,7 @@ def selection_tasks(spec: Spec, sources: Sequence[Source], survivors: Survivors)
         elif spec.screens(entry):
             for source in sources:
                 for horizon in spec.ahead:
-                    if methods := survivors.get((entry.title, source.name, horizon)):
+                    if methods := (survivors or {}).get((entry.title, source.name, horizon)):
                         yield _task(spec, entry, "selection", source, _by_size(methods), (horizon,))
         elif entry.selects:
             yield from _grid_tasks(spec, entry, "selection", sources)
