@@ -57,7 +57,7 @@ def study(folder: Path, executor: Executor, report: Callable[[Progress], None] =
     store = Store(folder)
     stages = (selection, results.test_tasks)
     assert all(store.missing(stage) == [] for stage in stages)
-    return [store.scores(stage).drop("seconds", "steps").write_ndjson() for stage in stages]
+    return [store.scores(stage[0].stage, stage).drop("seconds", "steps").write_ndjson() for stage in stages]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import logging
 import pickle
@@ -213,10 +214,12 @@ def _client(target: Any, address: str) -> Client:
     try:
         return Client(target, timeout=_REACH, set_as_default=False, name="breathcast")
     except (OSError, ValueError, TimeoutError) as error:
-        raise BreathcastError(
-            f"there is no Dask scheduler at {address}: {error}",
-            cure="start one with `dask scheduler`, and give the address that it prints, as in tcp://name:8786",
-        ) from error
+        problem = f"there is no Dask scheduler at {address}: {error}"
+    # What is left of the client stops its loop when it is collected, under a lock that starting the next one holds too:
+    # if that happened in the middle of a start, neither would ever end. So it goes now, and no error may keep it.
+    gc.collect()
+    cure = "start one with `dask scheduler`, and give the address that it prints, as in tcp://name:8786"
+    raise BreathcastError(problem, cure=cure)
 
 
 @dataclass
