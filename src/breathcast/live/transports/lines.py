@@ -72,7 +72,7 @@ class _Connection(asyncio.Protocol):
         self._authorized = owner.access.token is None
         self._buffer = bytearray()
         self._waiting: deque[bytes] = deque(maxlen=WAITING)
-        self._paused = self._draining = False
+        self._paused = self._draining = self._leaving = False
         self._timer: asyncio.TimerHandle | None = None
         self._listeners: dict[str, asyncio.Task[None]] = {}
         self._transport: asyncio.Transport | None = None
@@ -106,13 +106,15 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Collect lines; a connection that sends many takes turns with the others."""
+        if self._leaving:
+            return
         begun = bool(self._buffer)
         self._buffer += data
         if not self._draining:
             self._drain(begun)
 
     def _drain(self, begun: bool = False) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self._transport.is_closing() or self._leaving:
             return None
         done = 0
         while done < _AT_ONCE:
@@ -122,7 +124,9 @@ class _Connection(asyncio.Protocol):
             if len(line) > LINE_BYTES:
                 return self._too_long()
             self._buffer = rest
-            self._line(bytes(line))
+            if not self._line(bytes(line)):
+                self._buffer.clear()
+                return None
             done += 1
         if done == _AT_ONCE:
             self._draining = True
@@ -142,17 +146,19 @@ class _Connection(asyncio.Protocol):
         self._owner.counters["oversized"] += 1
         self._leave(f"a line is longer than {LINE_BYTES} bytes", "send one message a line")
 
-    def _line(self, line: bytes) -> None:
+    def _line(self, line: bytes) -> bool:
+        """Take a line; False when the connection is over with it."""
         if not line.strip():
-            return
+            return True
         if not self._budget.spend():
             self._owner.counters["over the rate"] += 1
-            return
+            return True
         try:
             self._heed(decode(line))
         except BreathcastError as error:
             self._owner.counters["invalid"] += 1
             self.send(complaint(error))
+        return not self._leaving
 
     def _heed(self, message: Message) -> None:
         if not self._authorized:
@@ -186,7 +192,7 @@ class _Connection(asyncio.Protocol):
 
     def send(self, line: bytes) -> None:
         """Send a line, or keep it until the reader is ready; where too many wait, the oldest is lost."""
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self._transport.is_closing() or self._leaving:
             return
         if not self._paused:
             self._transport.write(line + b"\n")
@@ -220,10 +226,14 @@ class _Connection(asyncio.Protocol):
         return self._leave("nothing whole came for too long", "send whole lines")
 
     def _leave(self, problem: str, cure: str) -> None:
-        if self._transport is not None:
+        """Say why, and end. What still comes is read and forgotten: unread, it would make the reason get lost."""
+        if self._transport is not None and not self._leaving:
+            self._leaving = True
             self._transport.write(complaint(BreathcastError(problem, cure=cure)) + b"\n")
-            self._transport.close()
-            asyncio.get_running_loop().call_later(1.0, self._transport.abort)  # who does not read, does not stay
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
+            self._transport.resume_reading()
+            asyncio.get_running_loop().call_later(1.0, self._transport.abort)  # nobody stays for longer
 
     def drop(self) -> None:
         """Close at once."""
